@@ -149,6 +149,10 @@ names! {
         SubscriptionStarted = "billing.subscription_started",
         /// The subscription of the project ended.
         SubscriptionEnded = "billing.subscription_ended",
+        /// Mails that a restore held were to be sent.
+        HeldMailsResent = "held_mails.resent",
+        /// Mails that a restore held are not sent.
+        HeldMailsDiscarded = "held_mails.discarded",
         /// The captured mails were removed.
         MailboxCleared = "mailbox.cleared",
     }

@@ -30,6 +30,7 @@ pub mod import;
 pub mod issue;
 pub mod job;
 pub mod locale;
+pub mod lost;
 pub mod name;
 mod names;
 pub mod patch;

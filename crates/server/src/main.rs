@@ -1,5 +1,6 @@
 //! The program: command line, configuration, wiring.
 
+mod backup;
 mod config;
 mod doctor;
 mod export;
@@ -8,9 +9,11 @@ mod http;
 mod import;
 mod inbound;
 mod log;
+mod manifest;
 #[cfg(debug_assertions)]
 mod moved_clock;
 mod operate;
+mod restore;
 mod serve;
 mod setup;
 mod simulate;
@@ -83,6 +86,11 @@ enum Command {
     Usage(usage::UsageArgs),
     /// Show the captured mails of the instance itself, newest first.
     Inbox(operate::Inbox),
+    /// Make a backup while the service runs: of the embedded database, or of what belongs to one in PostgreSQL, with what
+    /// to run for that.
+    Backup(backup::BackupArgs),
+    /// Put a backup back, and decide about the mails that may have been sent after it was made.
+    Restore(restore::RestoreArgs),
     /// Check the settings, database, mail server and name server, and say what is wrong.
     Doctor,
     /// Print the API document (`OpenAPI` 3.1).
@@ -173,6 +181,8 @@ fn run() -> Result<ExitCode> {
             Command::Suppressions(command) => suppressions::suppressions(&config, command).await,
             Command::Usage(args) => usage::usage(&config, &args).await,
             Command::Inbox(args) => operate::inbox(&config, args).await,
+            Command::Backup(args) => backup::backup(&config, &args).await,
+            Command::Restore(args) => restore::restore(&config, args).await,
             Command::Doctor => doctor::doctor(&config).await,
             Command::Openapi => print(&mailwright_api::openapi()).map(|()| ExitCode::SUCCESS),
         }

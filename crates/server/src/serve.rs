@@ -44,6 +44,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     let setup = setup::open(config)?;
     let _alone = setup::serve_alone(config)?;
     setup.migrate().await?;
+    setup.assert_served().await?;
     let app = if args.lost_secret {
         setup.app_with_any_secret(config)?
     } else {

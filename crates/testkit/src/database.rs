@@ -116,10 +116,35 @@ impl Database {
         reader.as_mut().unwrap().rows().await
     }
 
+    /// Writes the database to a file, as `pg_dump` does.
+    pub(crate) async fn dump(&self, to: &Path) {
+        let mut command = Command::new("pg_dump");
+        command.args(["--format=custom", "--file"]).arg(to).arg(self.url(None));
+        run(command).await;
+    }
+
+    /// Puts such a file in the place of the database.
+    pub(crate) async fn load(&self, from: &Path) {
+        self.reader.lock().await.take();
+        self.server.execute(&format!("drop database if exists {} with (force)", self.name)).await;
+        self.server.execute(&format!("create database {} template template0", self.name)).await;
+        let mut command = Command::new("pg_restore");
+        command.args(["--exit-on-error", "--single-transaction", "--no-owner", "--dbname"]);
+        command.arg(self.url(None)).arg(from);
+        run(command).await;
+    }
+
     /// `host:port` of the server.
     pub(crate) fn address(&self) -> String {
         format!("{}:{}", self.server.host, self.server.port)
     }
+}
+
+/// Runs a tool of PostgreSQL.
+async fn run(mut command: Command) {
+    let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap();
+    let output = output.unwrap_or_else(|error| panic!("the tools of PostgreSQL are needed: {error}"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// A transaction that is rolled back when this is dropped.

@@ -8,4 +8,5 @@ mod document;
 mod faults;
 mod feedback_crash;
 mod inbound;
+mod restore;
 mod workflow_crash;

@@ -12,6 +12,7 @@ use mailwright_core::filter::{Facts, References, Resolved};
 use mailwright_core::ids::{ContactId, ExecutionId, JobId, ProjectNumber, SegmentId, WorkflowId};
 use mailwright_core::issue::Issue;
 use mailwright_core::job::JobKind;
+use mailwright_core::lost::Lost;
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::definition::Workflow;
@@ -26,6 +27,7 @@ use mailwright_store::background::job::{self, ClaimRef, NewJob, Progress};
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project::audit::Entry;
+use mailwright_store::sending::held::epoch;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -173,7 +175,7 @@ impl Batch for Step {
     fn run<'t>(
         &'t self,
         tx: &'t mut Tx<'_>,
-        _: ClaimRef,
+        claim: ClaimRef,
         now: Timestamp,
     ) -> BoxFuture<'t, mailwright_store::Result<StepResult>> {
         Box::pin(async move {
@@ -189,7 +191,10 @@ impl Batch for Step {
             // none of them is removed while it begins
             contact::keep_all(tx, self.project, &page).await?;
             let members = self.members(tx, &page, now).await?;
-            let refused = self.enrol(tx, &workflow, &members, now).await?;
+            // a restore may have lost that they began
+            let stretch = epoch::stretch(tx).await?;
+            let lost = stretch.and_then(|stretch| stretch.begun(claim.id.instant(), now));
+            let refused = self.enrol(tx, &workflow, &members, lost, now).await?;
             after.done += page.len() as i64;
             after.enrolled += (members.len() - refused) as i64;
             after.refused += refused as i64;
@@ -229,6 +234,7 @@ impl Step {
         tx: &mut Tx<'_>,
         workflow: &Workflow,
         contacts: &[ContactId],
+        lost: Option<Lost>,
         now: Timestamp,
     ) -> mailwright_store::Result<usize> {
         let Some(version) = workflow.version else { return Ok(contacts.len()) };
@@ -241,7 +247,7 @@ impl Step {
                 context: self.input.context.clone(),
                 at: now,
             });
-            let stored = Stored { workflow: workflow.id, version, is_bulk: true, execution };
+            let stored = Stored { workflow: workflow.id, version, is_bulk: true, lost, execution };
             Beginning { stored, allow_reentry: workflow.allow_reentry }
         };
         let new: Vec<Beginning> = contacts.iter().map(beginning).collect();

@@ -235,7 +235,7 @@ async fn start(
 ) -> Result<Stored> {
     let id = ExecutionId::new(now, rand::random());
     let execution = begin(Beginning { id, workflow: workflow.id, contact, source: None, context, at: now });
-    let stored = Stored { workflow: workflow.id, version, is_bulk: false, execution };
+    let stored = Stored { workflow: workflow.id, version, is_bulk: false, lost: None, execution };
     let beginning = beginning::Beginning { stored: stored.clone(), allow_reentry: workflow.allow_reentry };
     let mut deltas = Deltas::default();
     let refused = beginning::begin(tx, project, &[beginning], deltas.sums()).await?;

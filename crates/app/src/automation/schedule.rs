@@ -13,6 +13,7 @@ use mailwright_core::workflow::definition::Workflow;
 use mailwright_core::workflow::trigger::Trigger;
 use mailwright_store::automation::{version, workflow as store};
 use mailwright_store::background::job;
+use mailwright_store::sending::held::epoch;
 use mailwright_store::{Tx, body, project};
 
 use super::enrolment;
@@ -57,9 +58,9 @@ async fn start_one(
     now: Timestamp,
 ) -> mailwright_store::Result<bool> {
     let Some(workflow) = store::get_for_update(tx, number, id).await? else { return Ok(false) };
-    if !store::is_due(tx, number, id, now).await? {
+    let Some(planned) = store::due_since(tx, number, id, now).await? else {
         return Ok(false); // another process was faster
-    }
+    };
     plan(tx, number, &workflow, now).await?;
     let definition = version::in_force(tx, number, &workflow).await?;
     let Some(Ok(Trigger::Schedule { segment, .. })) = definition.map(|found| found.trigger()) else {
@@ -73,7 +74,10 @@ async fn start_one(
         tracing::info!(project = number.0, workflow = %id, "a scheduled start is left out, because the one before goes on");
         return Ok(false);
     }
-    job::enqueue(tx, &enrolment::scheduled(number, id, segment, now)).await?;
+    // a time in a stretch that a restore lost: whom it may have started is told by the time of the job
+    let is_lost = epoch::stretch(tx).await?.is_some_and(|stretch| stretch.covers(planned));
+    let at = if is_lost { planned } else { now };
+    job::enqueue(tx, &enrolment::scheduled(number, id, segment, at)).await?;
     Ok(true)
 }
 

@@ -5,6 +5,7 @@ pub mod content;
 pub mod domain;
 pub mod email;
 pub(crate) mod footer;
+pub mod held;
 pub mod idempotency;
 pub(crate) mod key_pool;
 pub(crate) mod render;

@@ -14,12 +14,22 @@ use mailwright_app::{App, Parts};
 use mailwright_core::time::Clock;
 use mailwright_store::database::migrate::{self, Standing};
 use mailwright_store::database::sealed::Sealed;
-use mailwright_store::{Db, Error, Location};
+use mailwright_store::sending::held::epoch::{self, Unserved};
+use mailwright_store::{Db, Error, Location, body};
 use rustix::fs::Access;
 
 use crate::config::Config;
 
-pub(crate) use self::private::{create as create_private, keep_files_private, open_to_others};
+pub(crate) use self::private::{
+    DATABASE, LOCK, create as create_private, keep_files_private, make_folder, open_to_others,
+};
+
+/// The files of the data directory that belong into a backup beside the database.
+pub(crate) const OWN_FILES: [&str; 2] = ["secret", "demo-keys.json"];
+/// The folder in it for pictures that people uploaded.
+pub(crate) const UPLOADS: &str = "uploads";
+/// A file that is in the data directory while a backup is put there.
+pub(crate) const UNFINISHED: &str = "restore-unfinished";
 
 /// How long an unreachable database is waited for.
 const PATIENCE: u32 = 30;
@@ -37,6 +47,13 @@ pub(crate) fn open(config: &Config) -> Result<Setup> {
     if let Location::Sqlite(file) = &location {
         private::make_folder(&config.data_dir)?;
         private::assert_is_file(file)?;
+        if config.data_dir.join(UNFINISHED).exists() {
+            bail!(
+                "a backup was being restored into {}, and that did not end; run `mailwright restore --from` again, with \
+                 --move-aside",
+                config.data_dir.display()
+            );
+        }
     }
     let metrics = Metrics::default();
     let db = Db::open_with(&location, config.slow_reads(), metrics.store.clone())
@@ -45,12 +62,12 @@ pub(crate) fn open(config: &Config) -> Result<Setup> {
 }
 
 #[cfg(not(debug_assertions))]
-fn clock() -> Clock {
+pub(crate) fn clock() -> Clock {
     Clock::system()
 }
 
 #[cfg(debug_assertions)]
-fn clock() -> Clock {
+pub(crate) fn clock() -> Clock {
     crate::moved_clock::clock()
 }
 
@@ -87,7 +104,7 @@ pub(crate) fn assert_writable(config: &Config) -> Result<()> {
 
 impl Setup {
     /// Waits a while for a database that cannot be reached. Returns at once where waiting does not help.
-    async fn reach(&self) -> Result<()> {
+    pub(crate) async fn reach(&self) -> Result<()> {
         let mut tries = 0;
         loop {
             match self.db.examine().await {
@@ -117,6 +134,22 @@ impl Setup {
             }
         }
         Err(anyhow!("the database is lost again and again; see the log above"))
+    }
+
+    /// Fails where the database is the copy in a backup, or was restored in part: mail that left already could leave
+    /// again.
+    pub(crate) async fn assert_served(&self) -> Result<()> {
+        match self.db.read(body!(async |rx| epoch::unserved(rx).await)).await? {
+            None => Ok(()),
+            Some(Unserved::Copy) => bail!(
+                "this database is the copy of a backup, and its mail may have been sent; put it back with `mailwright \
+                 restore --from FOLDER`"
+            ),
+            Some(Unserved::Unfinished) => bail!(
+                "this database was restored, and what may have been sent is not held yet; run `mailwright restore --epoch` \
+                 once more"
+            ),
+        }
     }
 
     /// The application on this database.

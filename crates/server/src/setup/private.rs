@@ -10,13 +10,13 @@ use anyhow::Context;
 /// What others than the owner may do with a file.
 const OTHERS: u32 = 0o077;
 /// The embedded database.
-const DATABASE: &str = "mailwright.sqlite";
+pub(crate) const DATABASE: &str = "mailwright.sqlite";
 /// How the names of the files end that SQLite makes beside it.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// The names of our other files.
 const OWN: [&str; 3] = ["secret", "demo-keys.json", LOCK];
 /// Locked by the process that serves the embedded database.
-pub(super) const LOCK: &str = "mailwright.lock";
+pub(crate) const LOCK: &str = "mailwright.lock";
 
 /// From now on files of this process are made for their owner alone.
 pub(crate) fn keep_files_private() {
@@ -24,7 +24,7 @@ pub(crate) fn keep_files_private() {
 }
 
 /// Makes a folder that only its owner can look into, unless it is there.
-pub(super) fn make_folder(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn make_folder(path: &Path) -> anyhow::Result<()> {
     if let Some(file) = path.ancestors().find(|part| part.exists() && !part.is_dir()) {
         let (path, file) = (path.display(), file.display());
         anyhow::bail!(

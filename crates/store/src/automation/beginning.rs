@@ -15,7 +15,7 @@ use mailwright_core::workflow::figures::BEGUN;
 use mailwright_core::workflow::kind::{ExecutionStatus, Refused};
 use mailwright_core::workflow::limits::{MAX_ACTIVE_PER_CONTACT, MAX_STARTS_PER_HOUR};
 
-use super::execution::{Stored, contexts};
+use super::execution::{Stored, contexts, lost_columns};
 use super::{figures, version};
 use crate::database::error::Result;
 use crate::database::tx::Tx;
@@ -63,21 +63,22 @@ pub async fn begin(
 
 async fn insert(tx: &Tx<'_>, project: ProjectNumber, new: &[Beginning]) -> Result<BTreeSet<ExecutionId>> {
     let all = || new.iter().map(|one| &one.stored.execution);
+    let [until, behind] = lost_columns(new.iter().map(|one| &one.stored));
     let began = tx
         .each_returning(
             "insert into workflow_executions (project_id, id, workflow_id, contact_id, source_event_id, version, place, \
-             due_at, started_at, bulk, converted, status, log, context) \
-             select $11, r.id, r.workflow_id, r.contact_id, r.source_event_id, r.version, 0, r.started_at, \
-             r.started_at, r.bulk, $12, $13, '[]', r.context from {rows r: id id, workflow_id id, contact_id id, \
-             source_event_id id, version int, started_at int, bulk bool, reentry bool, context json, hour_ago id} \
-             where (r.reentry or (select x.id from workflow_executions x where x.project_id = $11 \
+             due_at, started_at, bulk, converted, status, log, context, lost_until, behind) \
+             select $13, r.id, r.workflow_id, r.contact_id, r.source_event_id, r.version, 0, r.started_at, \
+             r.started_at, r.bulk, $14, $15, '[]', r.context, r.lost_until, r.behind from {rows r: id id, workflow_id id, contact_id id, \
+             source_event_id id, version int, started_at int, bulk bool, reentry bool, context json, hour_ago id, lost_until int, behind int} \
+             where (r.reentry or (select x.id from workflow_executions x where x.project_id = $13 \
              and x.contact_id = r.contact_id and x.workflow_id is not distinct from r.workflow_id \
              order by x.workflow_id limit 1) is null) \
-             and (select count(*) from workflow_executions x where x.project_id = $11 and x.contact_id = r.contact_id \
-             and x.completed_at is null) < $14 \
-             and coalesce((select x.id from workflow_executions x where x.project_id = $11 \
+             and (select count(*) from workflow_executions x where x.project_id = $13 and x.contact_id = r.contact_id \
+             and x.completed_at is null) < $16 \
+             and coalesce((select x.id from workflow_executions x where x.project_id = $13 \
              and x.contact_id = r.contact_id and x.workflow_id is not distinct from r.workflow_id \
-             order by x.workflow_id desc, x.id desc limit 1 offset $15) < r.hour_ago, $16) \
+             order by x.workflow_id desc, x.id desc limit 1 offset $17) < r.hour_ago, $18) \
              on conflict (project_id, contact_id, workflow_id) where completed_at is null do nothing returning id",
             &[
                 Arg::Ids(all().map(|execution| Some(execution.id.into())).collect()),
@@ -90,6 +91,8 @@ async fn insert(tx: &Tx<'_>, project: ProjectNumber, new: &[Beginning]) -> Resul
                 Arg::Bools(new.iter().map(|one| Some(one.allow_reentry)).collect()),
                 contexts(all()),
                 Arg::Ids(all().map(|execution| Some(hour_ago(execution.started_at).into())).collect()),
+                until,
+                behind,
                 project.into(),
                 false.into(),
                 ExecutionStatus::Running.as_str().into(),

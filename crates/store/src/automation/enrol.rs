@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mailwright_core::custom_data::{self, Data};
 use mailwright_core::filter::{Facts, Filter, References, Resolved};
 use mailwright_core::ids::{ContactId, EventId, ExecutionId, ProjectNumber, SignalId, WorkflowId};
+use mailwright_core::lost::Stretch;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::kind::Refused;
 use mailwright_core::workflow::lifecycle::{self, begin};
@@ -60,6 +61,8 @@ pub(crate) async fn listeners(
 #[must_use]
 pub struct Heard {
     projects: BTreeMap<ProjectNumber, OfProject>,
+    /// The lost stretch in which it may have happened before.
+    lost: Option<Stretch>,
 }
 
 /// What happened in a project.
@@ -83,10 +86,11 @@ impl Heard {
         listeners: Listeners,
         happened: Vec<Happened>,
         touched: BTreeMap<(ProjectNumber, ContactId), Timestamp>,
+        lost: Option<Stretch>,
     ) -> Self {
         let mut projects: BTreeMap<ProjectNumber, OfProject> = BTreeMap::new();
         if listeners.is_empty() {
-            return Self { projects };
+            return Self { projects, lost };
         }
         for event in happened {
             let Some(told) = listeners.get(&(event.project, event.name.clone())) else { continue };
@@ -104,7 +108,7 @@ impl Heard {
             of.waiting.extend(told.iter().map(|one| one.workflow));
             of.changed.insert(contact, at);
         }
-        Self { projects }
+        Self { projects, lost }
     }
 
     /// Whether there is nothing to tell.
@@ -116,7 +120,7 @@ impl Heard {
     pub async fn tell(self, tx: &Tx<'_>) -> StoreResult<()> {
         for (project, of) in self.projects {
             let under_way = of.under_way(tx, project).await?;
-            let begun = of.enrol(tx, project).await?;
+            let begun = of.enrol(tx, project, self.lost).await?;
             of.signal(tx, project, &under_way, &begun).await?;
         }
         Ok(())
@@ -167,7 +171,7 @@ impl OfProject {
     }
 
     /// Begins executions. Returns those of workflows that wait for something.
-    async fn enrol(&self, tx: &Tx<'_>, project: ProjectNumber) -> StoreResult<Begun> {
+    async fn enrol(&self, tx: &Tx<'_>, project: ProjectNumber, lost: Option<Stretch>) -> StoreResult<Begun> {
         if self.enrolling.is_empty() {
             return Ok(Begun::new());
         }
@@ -188,7 +192,7 @@ impl OfProject {
                 } else if custom_data::size(context) > MAX_CONTEXT {
                     (Refused::TooLarge, Json::Null)
                 } else {
-                    beginnings.push((beginning(event, listener, context), event.event));
+                    beginnings.push((beginning(event, listener, context, lost), event.event));
                     continue;
                 };
                 let reason = Reason { workflow: listener.workflow, why, seen };
@@ -218,7 +222,7 @@ fn refuse(refusals: &mut BTreeMap<EventId, Refusal>, event: EventId, contact: Co
     refusals.entry(event).or_insert(of).refused.push(reason);
 }
 
-fn beginning(event: &Happened, listener: &Listener, context: &Data) -> Beginning {
+fn beginning(event: &Happened, listener: &Listener, context: &Data, lost: Option<Stretch>) -> Beginning {
     let execution = begin(lifecycle::Beginning {
         id: ExecutionId::new(event.at, rand::random()),
         workflow: listener.workflow,
@@ -228,7 +232,8 @@ fn beginning(event: &Happened, listener: &Listener, context: &Data) -> Beginning
         at: event.at,
     });
     let (workflow, version) = (listener.workflow, listener.number);
-    let stored = Stored { workflow, version, is_bulk: false, execution };
+    let lost = lost.and_then(|stretch| stretch.begun(stretch.from, event.at));
+    let stored = Stored { workflow, version, is_bulk: false, lost, execution };
     Beginning { stored, allow_reentry: listener.allow_reentry }
 }
 

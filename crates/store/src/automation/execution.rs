@@ -1,10 +1,12 @@
 //! Executions: the ways of contacts through workflows.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use mailwright_core::activity::{Place, Source};
 use mailwright_core::custom_data::Data;
 use mailwright_core::ids::{ContactId, ExecutionId, ProjectNumber, WorkflowId};
+use mailwright_core::lost::Lost;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::execution::Execution;
 use mailwright_core::workflow::figures::Figure;
@@ -28,12 +30,15 @@ pub struct Stored {
     pub version: i64,
     /// Whether it was enrolled with many others.
     pub is_bulk: bool,
+    /// The mark of one that may have taken steps in a stretch that a restore lost.
+    pub lost: Option<Lost>,
     /// The execution.
     pub execution: Execution,
 }
 
 pub(super) const COLUMNS: &str = "x.workflow_id, x.version, x.bulk, x.id, x.contact_id, x.status, x.place, x.due_at, \
-     x.converted, x.source_event_id, {json_out x.context}, x.log, x.exit_reason, x.started_at, x.completed_at";
+     x.converted, x.source_event_id, {json_out x.context}, x.log, x.exit_reason, x.started_at, x.completed_at, \
+     x.lost_until, x.behind";
 
 /// The place of `completed_at` among the columns.
 pub(super) const COMPLETED_AT: usize = 14;
@@ -52,6 +57,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<Stored> {
         workflow,
         version: row.get(1)?,
         is_bulk: row.get(2)?,
+        lost: read_lost(row)?,
         execution: Execution {
             id,
             contact,
@@ -68,6 +74,20 @@ pub(super) fn read(row: &Row<'_>) -> Result<Stored> {
             completed_at: row.get(COMPLETED_AT)?,
         },
     })
+}
+
+fn read_lost(row: &Row<'_>) -> Result<Option<Lost>> {
+    let (until, behind) =
+        (row.get::<Option<Timestamp>>(COMPLETED_AT + 1)?, row.get::<Option<i64>>(COMPLETED_AT + 2)?);
+    let behind = Duration::from_millis(u64::try_from(behind.unwrap_or_default()).unwrap_or_default());
+    Ok(until.map(|until| Lost { until, behind }))
+}
+
+/// The columns of a mark.
+pub(super) fn lost_columns<'s>(all: impl Iterator<Item = &'s Stored> + Clone) -> [Arg<'static>; 2] {
+    let until = all.clone().map(|stored| stored.lost.map(|lost| lost.until.0)).collect();
+    let behind = all.map(|stored| stored.lost.map(|lost| lost.behind.as_millis() as i64)).collect();
+    [Arg::Ints(until), Arg::Ints(behind)]
 }
 
 /// The executions of some contacts that are not over, in no order. One that cannot be read comes with its id alone.
@@ -127,15 +147,16 @@ pub async fn save(tx: &Tx<'_>, project: ProjectNumber, changed: &[Stored], sums:
         logs.push(Some(text.into()));
         outputs.extend(apart);
     }
+    let [until, behind] = lost_columns(changed.iter());
     let ints = |value: &dyn Fn(&Execution) -> Option<i64>| {
         Arg::Ints(changed.iter().map(|stored| value(&stored.execution)).collect())
     };
     tx.each(
         "update workflow_executions set status = r.status, place = r.place, due_at = r.due_at, \
          converted = r.converted, context = r.context, log = r.log, exit_reason = r.exit_reason, \
-         completed_at = r.completed_at, version = r.version \
+         completed_at = r.completed_at, version = r.version, lost_until = r.lost_until, behind = r.behind \
          from {rows r: project_id int, execution_id id, status text, place int, due_at int, converted bool, \
-         context json, log text, exit_reason text, completed_at int, version int} \
+         context json, log text, exit_reason text, completed_at int, version int, lost_until int, behind int} \
          where workflow_executions.project_id = r.project_id and workflow_executions.id = r.execution_id",
         &[
             Arg::Ints(vec![Some(project.0); changed.len()]),
@@ -149,6 +170,8 @@ pub async fn save(tx: &Tx<'_>, project: ProjectNumber, changed: &[Stored], sums:
             Arg::Texts(changed.iter().map(|s| s.execution.exit_reason.as_deref().map(Into::into)).collect()),
             ints(&|execution| execution.completed_at.map(|at| at.0)),
             Arg::Ints(changed.iter().map(|stored| Some(stored.version)).collect()),
+            until,
+            behind,
         ],
     )
     .await?;

@@ -19,7 +19,7 @@ pub struct Listed {
 }
 
 /// The place of the address behind the columns of an execution.
-const EMAIL: usize = 15;
+const EMAIL: usize = 17;
 
 fn read_listed(row: &Row<'_>) -> Result<Listed> {
     Ok(Listed { stored: read(row)?, email: row.get(EMAIL)? })

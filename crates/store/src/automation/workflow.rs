@@ -76,11 +76,17 @@ pub async fn due_schedules(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<(ProjectNu
     Ok(due)
 }
 
-/// Whether the schedule of a workflow is due.
-pub async fn is_due(rx: &Rx<'_>, project: ProjectNumber, id: WorkflowId, now: Timestamp) -> Result<bool> {
-    rx.exists(
-        "select 1 from workflows where project_id = $1 and id = $2 and next_at <= $3",
+/// When a schedule starts a workflow next, if that has come.
+pub async fn due_since(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    id: WorkflowId,
+    now: Timestamp,
+) -> Result<Option<Timestamp>> {
+    rx.optional(
+        "select next_at from workflows where project_id = $1 and id = $2 and next_at <= $3",
         args![project, id, now],
+        |r| r.get(0),
     )
     .await
 }

@@ -346,6 +346,17 @@ impl Db {
         }
     }
 
+    /// How many sessions of other processes of ours a PostgreSQL server has for this database. The embedded database
+    /// does not know: a lock in its folder says whether it is served.
+    pub async fn other_sessions(&self) -> Result<i64> {
+        if !self.is_postgres() {
+            return Ok(0);
+        }
+        let ours = "select count(*) from pg_stat_activity where datname = current_database() \
+                    and application_name = 'mailwright' and pid <> pg_backend_pid()";
+        self.read(body!(async |rx| rx.one(ours, &[], |r| r.get(0)).await)).await
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         self.read(body!(async |rx| rx.one("select cast(1 as {int})", &[], |r| r.get::<i64>(0)).await))

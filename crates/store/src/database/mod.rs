@@ -19,7 +19,7 @@ pub(crate) mod postgres;
 pub(crate) mod retry;
 pub mod sealed;
 pub(crate) mod slow;
-pub(crate) mod sqlite;
+pub mod sqlite;
 pub mod tenant;
 pub(crate) mod tx;
 pub(crate) mod undone;

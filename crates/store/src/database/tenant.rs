@@ -63,6 +63,7 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("suppressions", purged_by("email", 500)),
     ("suppression_rules", purged_by("id", 100)),
     ("suppressed_emails", purged_by("email_id", 500)),
+    ("held_emails", purged_by("email_id", 500)),
     ("soft_bounces", purged_by("email", 500)),
     ("topics", purged_by("id", 50)),
     ("topic_choices", purged_by("topic_id, contact_id", 500)),

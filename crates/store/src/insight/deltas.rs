@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join3;
 use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::lost::Stretch;
 use mailwright_core::time::Timestamp;
 
 use crate::audience::touched;
@@ -22,6 +23,7 @@ pub struct Deltas {
     /// Whether tracked segments are true of what was touched already.
     is_judged: bool,
     happened: Vec<Happened>,
+    lost: Option<Stretch>,
 }
 
 impl Deltas {
@@ -52,6 +54,12 @@ impl Deltas {
         self.is_judged = true;
     }
 
+    /// Notes that what happens may have happened before, in a stretch that a restore lost: executions that begin by it
+    /// are marked.
+    pub fn lost(&mut self, stretch: Option<Stretch>) {
+        self.lost = stretch;
+    }
+
     /// Adds the sums to the counters, notes the contacts that changed, and tells workflows what happened. Contacts and
     /// events are stored by then.
     pub async fn save(self, tx: &Tx<'_>) -> Result<()> {
@@ -67,6 +75,6 @@ impl Deltas {
         let (noted, added, listeners) =
             join3(touched::queue(tx, to_judge), self.sums.save(tx), listeners).await;
         noted.and(added)?;
-        Ok(Heard::new(listeners?, self.happened, self.touched))
+        Ok(Heard::new(listeners?, self.happened, self.touched, self.lost))
     }
 }

@@ -4,6 +4,7 @@ pub mod campaign;
 pub mod content;
 pub mod domain;
 pub mod email;
+pub mod held;
 pub mod idempotency;
 pub(crate) mod sole_content;
 pub mod template;

@@ -33,6 +33,7 @@ pub(crate) fn waiting_mail(project: ProjectNumber, contact: ContactId, at: Times
         has_attachments: false,
         message_id: format!("{id}@acme.test"),
         suppression: None,
+        is_held: false,
         at,
     }
 }

@@ -13,8 +13,10 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 25] = [
+const GLOBAL_TABLES: [&str; 27] = [
+    "backup_marks",
     "deletions",
+    "epochs",
     "identities",
     "instance_rate",
     "instance_suppressions",

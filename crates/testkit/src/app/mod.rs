@@ -1,5 +1,6 @@
 //! The program under test: started, fed, killed and started again.
 
+mod backup;
 mod builder;
 mod commands;
 mod database;

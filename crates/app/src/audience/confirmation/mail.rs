@@ -21,6 +21,7 @@ use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project::billing::allowance::Allowances;
 use mailwright_store::sending::content::{self, Content};
 use mailwright_store::sending::email::{self, NewEmail};
+use mailwright_store::sending::held::epoch;
 use mailwright_store::sending::{domain, template};
 use mailwright_store::{Tx, json_text, project};
 
@@ -65,6 +66,7 @@ pub(super) async fn make(
         return Ok(None); // asked again when there is room
     }
     let due = store::take_due(tx, number, room.map_or(most, |room| most.min(room)), now).await?;
+    let stretch = epoch::stretch(tx).await?;
     let ids: Vec<ContactId> = due.iter().map(|open| open.contact).collect();
     let contacts = contact::some(tx, number, &ids).await?;
     let contacts: BTreeMap<ContactId, Contact> = contacts.into_iter().map(|one| (one.id, one)).collect();
@@ -76,7 +78,10 @@ pub(super) async fn make(
         if topic == Some(None) {
             continue; // it was deleted
         }
-        mails.push(mail(app, &project, &letter, (contact, open, topic.flatten()), now)?);
+        let mut made = mail(app, &project, &letter, (contact, open, topic.flatten()), now)?;
+        // it may have been asked for, and sent, in a stretch that a restore lost
+        made.is_held = stretch.is_some_and(|stretch| stretch.covers(open.requested_at));
+        mails.push(made);
     }
     if !mails.is_empty() {
         allowances.take(number, Category::Transactional, now, mails.len() as i64);
@@ -158,6 +163,7 @@ fn mail(
         has_attachments: false,
         message_id: format!("{id}@{}", letter.from.domain()),
         suppression: None, // it is looked for when the mail is claimed
+        is_held: false,
         at: now,
     })
 }

@@ -19,6 +19,7 @@ use mailwright_core::segment::{Live, SegmentType};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::segment::{self as store, Part, Reported, State};
 use mailwright_store::body;
+use mailwright_store::sending::held::epoch;
 use mailwright_store::{Door, Patience, retrying};
 
 use super::live::{self, BATCH};
@@ -134,7 +135,7 @@ impl App {
                     Door::Background(_) => self.0.audience.segments.turn().await,
                     Door::Slow(_) | Door::Fast => None,
                 };
-                self.judge_batch(project, segment, batch.to_vec()).await?;
+                self.judge_batch(judging, batch.to_vec()).await?;
             }
             match part.last {
                 Some(last) => after = last,
@@ -144,12 +145,8 @@ impl App {
     }
 
     /// Judges some contacts by a segment and those that depend on it.
-    async fn judge_batch(
-        &self,
-        project: ProjectNumber,
-        segment: SegmentId,
-        contacts: Vec<ContactId>,
-    ) -> Result<()> {
+    async fn judge_batch(&self, judging: &Judging, contacts: Vec<ContactId>) -> Result<()> {
+        let (project, segment, is_lost) = (judging.project, judging.segment, judging.state.is_lost);
         let contacts: Arc<[ContactId]> = contacts.into();
         let once = || {
             let (live_segments, contacts, now) =
@@ -159,7 +156,8 @@ impl App {
                 let live = live_segments.live(tx, project, state.version).await?;
                 let scope = live.with_dependents(segment);
                 let now = now.max(state.swept_to);
-                Ok(live::judge(tx, project, &live, &contacts, Some(&scope), now).await?)
+                let lost = if is_lost { epoch::stretch(tx).await? } else { None };
+                Ok(live::judge(tx, project, &live, &contacts, Some(&scope), lost, now).await?)
             }))
         };
         retrying(Patience::USUAL, once).await.map(drop)

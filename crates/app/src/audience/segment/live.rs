@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use mailwright_core::filter::{Facts, References};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
+use mailwright_core::lost::Stretch;
 use mailwright_core::segment::{Change, Live, event_name};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::event::{self, NewEvent};
@@ -86,13 +87,15 @@ impl App {
 }
 
 /// Judges contacts and stores who joined and who left. Only the segments in `scope` change, where it is given. Returns
-/// the segments that changed. The caller holds the project's lock.
+/// the segments that changed. The caller holds the project's lock. `lost` is the stretch that a restore lost, where they
+/// may have joined and left in it.
 pub(super) async fn judge(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     live: &Live,
     contacts: &[ContactId],
     scope: Option<&BTreeSet<SegmentId>>,
+    lost: Option<Stretch>,
     now: Timestamp,
 ) -> Result<BTreeSet<SegmentId>> {
     let held = store::hold(tx, project, contacts).await?;
@@ -118,7 +121,7 @@ pub(super) async fn judge(
     if live.has_timers() {
         store::set_timers(tx, project, &due).await?;
     }
-    changes.save(tx, project, live, now).await
+    changes.save(tx, project, live, lost, now).await
 }
 
 /// The contacts that joined and that left.
@@ -149,6 +152,7 @@ impl Changes {
         tx: &mut Tx<'_>,
         project: ProjectNumber,
         live: &Live,
+        lost: Option<Stretch>,
         now: Timestamp,
     ) -> Result<BTreeSet<SegmentId>> {
         if self.moves.is_empty() {
@@ -168,6 +172,7 @@ impl Changes {
         let mut deltas = Deltas::default();
         event::append(tx, &self.events(project, live, now), &mut deltas).await?;
         deltas.judged();
+        deltas.lost(lost);
         deltas.save(tx).await?;
         Ok(sums.into_keys().collect())
     }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mailwright_core::filter::Facts;
-use mailwright_core::ids::{ContactId, ProjectNumber, SignalId};
+use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::execution::Execution;
 use mailwright_core::workflow::figures::{Figure, changes};
@@ -15,8 +15,7 @@ use mailwright_core::workflow::world::Input;
 use mailwright_store::audience::contact;
 use mailwright_store::automation::due::{self, Load};
 use mailwright_store::automation::execution::{self, Stored};
-use mailwright_store::automation::signal::{self, News, Signal};
-use mailwright_store::automation::version::Compiled;
+use mailwright_store::automation::signal::{self, Signal};
 use mailwright_store::automation::{figures, forget, request, workflow};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project::billing::allowance::Allowances;
@@ -25,6 +24,7 @@ use mailwright_store::{Error as StoreError, Result, Rx, Tx, project};
 use super::effects::Pending;
 use super::people::{self, People, Versions};
 use super::stage::OnStage;
+use super::told::{cause, kept, told};
 use crate::App;
 
 /// How many contacts a batch takes.
@@ -252,10 +252,16 @@ impl All {
             last = Some(contact);
             let Some(facts) = self.people.facts.get_mut(&stored.execution.contact) else { continue };
             let before = stored.execution.clone();
+            let mark = stored.lost;
             let compiled = self.versions.get(&(stored.workflow, stored.version));
             let name = self.names.get(&stored.workflow);
             if let (Some(compiled), Some(name)) = (compiled, name) {
                 let told = told(signals, stored, compiled);
+                let until = until.get(&contact).map_or(now, |until| now.min(*until));
+                let cause = stored.lost.and_then(|lost| cause(lost, &stored.execution, &told, until));
+                if let (Some(lost), Some(then)) = (stored.lost, cause) {
+                    stored.lost = lost.stepped(then, now);
+                }
                 let mut stage = OnStage {
                     project: self.project,
                     workflow: (stored.workflow, name),
@@ -265,16 +271,18 @@ impl All {
                     facts,
                     allowances,
                     pending: &mut self.pending,
+                    is_lost: stored.lost.is_some(),
                     has_time: &|| began.elapsed() < LONGEST,
                 };
-                let until = until.get(&contact).map_or(now, |until| now.min(*until));
                 let ran = run(&compiled.version, &mut stored.execution, &told, &mut stage, until);
                 self.steps += ran.steps;
                 untold.extend(told[ran.told..].iter().filter_map(|told| kept(told, stored, compiled)));
             } else {
                 fail(&mut stored.execution, "The version of the workflow does not exist any more.", now);
             }
-            if stored.execution != before {
+            if stored.execution == before {
+                stored.lost = mark; // no step was taken
+            } else {
                 self.before.insert(index, before);
             }
         }
@@ -302,45 +310,6 @@ impl All {
         deltas.save(tx).await?;
         Ok(Done { contacts, mails, requests, changes, steps: self.steps })
     }
-}
-
-/// What an execution is told of what happened to its contact.
-fn told<'s>(signals: &'s [Signal], stored: &Stored, compiled: &Compiled) -> Vec<Told<'s>> {
-    let mut told: Vec<Told<'s>> = Vec::new();
-    let mut changed = None;
-    let is_for = |signal: &&Signal| {
-        signal.contact == stored.execution.contact
-            && signal.execution.is_none_or(|execution| execution == stored.execution.id)
-    };
-    for signal in signals.iter().filter(is_for) {
-        changed = Some(signal.at);
-        match &signal.news {
-            News::Event(event) => told.push((event.at, Input::Event(event))),
-            News::Answered(answered) => told.push((signal.at, Input::Answered(answered))),
-            News::Changed => {}
-        }
-    }
-    let event = |input: &Input<'_>| match input {
-        Input::Event(event) => Some(event.id),
-        Input::Answered(_) | Input::Changed | Input::Due => None,
-    };
-    told.sort_by_key(|(at, input)| (*at, event(input)));
-    // what happened may have made the goal true
-    told.extend(changed.filter(|_| compiled.has_filter_goal).map(|at| (at, Input::Changed)));
-    told
-}
-
-/// What an execution is told in a later batch: what it may wait for.
-fn kept((at, input): &Told<'_>, stored: &Stored, compiled: &Compiled) -> Option<Signal> {
-    let news = match input {
-        _ if !stored.execution.status.is_active() => return None,
-        Input::Event(event) if !compiled.version.events().contains(event.name.as_str()) => return None,
-        Input::Event(event) => News::Event((*event).clone()),
-        Input::Answered(answered) => News::Answered((*answered).clone()),
-        Input::Changed | Input::Due => News::Changed,
-    };
-    let (contact, execution) = (stored.execution.contact, Some(stored.execution.id));
-    Some(Signal { id: SignalId::new(*at, rand::random()), contact, execution, news, at: *at })
 }
 
 fn count(

@@ -36,6 +36,8 @@ pub(super) struct Mail {
     pub(super) to: Option<EmailAddress>,
     pub(super) at: Timestamp,
     pub(super) origin: Origin,
+    /// Whether it may have been sent in a stretch that a restore lost.
+    pub(super) is_held: bool,
 }
 
 /// A change of a contact.
@@ -204,6 +206,7 @@ fn new_email(
         has_attachments: false,
         message_id: format!("{id}@{}", template.from.domain()),
         suppression: None, // it is looked for when the mail is claimed
+        is_held: mail.is_held,
         at: mail.at,
     }
 }

@@ -12,6 +12,7 @@ mod batch;
 mod effects;
 mod people;
 mod stage;
+mod told;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -46,6 +46,8 @@ pub(super) struct OnStage<'b> {
     /// What is left of the limits of the project.
     pub(super) allowances: &'b Mutex<Allowances>,
     pub(super) pending: &'b mut Pending,
+    /// Whether the steps may have been taken in a stretch that a restore lost.
+    pub(super) is_lost: bool,
     /// Whether there is time for another step.
     pub(super) has_time: &'b (dyn Fn() -> bool + Send + Sync),
 }
@@ -124,7 +126,8 @@ impl Stage for OnStage<'_> {
                         self.got.insert(0, at);
                     }
                     let (contact, context) = (self.facts.contact().clone(), execution.context.clone());
-                    self.pending.mails.push(Mail { contact, context, template, to, at, origin });
+                    let is_held = self.is_lost;
+                    self.pending.mails.push(Mail { contact, context, template, to, at, origin, is_held });
                 }
                 Effect::Contact { patch, subscribed, at } => self.change(patch, subscribed, at),
                 Effect::Segment { id, adds, at } => {

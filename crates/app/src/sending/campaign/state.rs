@@ -15,7 +15,7 @@ use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::campaign::ledger::{self, Retry};
 use mailwright_store::sending::campaign::{self as store, audience, run};
-use mailwright_store::sending::content;
+use mailwright_store::sending::{content, held};
 use serde_json::json;
 
 use super::{Overview, check_editable, known, locked};
@@ -63,6 +63,8 @@ impl App {
                     }
                     campaign.updated_at = now;
                     campaign.note = None;
+                    // whatever a restore lost of it, this is somebody's decision
+                    held::hold::unmark_campaign(tx, number, id).await?;
                     match at {
                         Some(at) => {
                             campaign.status = CampaignStatus::Scheduled;

@@ -71,6 +71,7 @@ impl App {
                 topic: campaign.topic,
                 step: None,
                 suppression: None, // it is looked for when the mail is claimed
+                is_held: false,
                 at: now,
             };
             let mut deltas = Deltas::default();

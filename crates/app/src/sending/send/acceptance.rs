@@ -329,6 +329,7 @@ impl<'o> Accepting<'o> {
             has_attachments: !operation.files.is_empty(),
             message_id: format!("{id}@{}", operation.from.domain()),
             suppression,
+            is_held: false,
             at: operation.at,
         });
         Accepted { contact, address: recipient.email.clone(), email: id }

@@ -23,6 +23,7 @@ use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::sending::campaign::{self, ledger};
 use crate::sending::email::count;
+use crate::sending::held::note as held;
 
 /// How many rows of each other table one call of [`delete`] removes at most.
 const DELETE_CHUNK: i64 = 500;
@@ -66,6 +67,8 @@ pub async fn delete(
     }
     let suppressed = emails.iter().filter(|(status, _)| status == EmailStatus::Suppressed.as_str());
     suppression::mail::forget(tx, project, &suppressed.map(|(_, id)| *id).collect::<Vec<_>>()).await?;
+    let in_doubt = emails.iter().filter(|(status, _)| status == EmailStatus::InDoubt.as_str());
+    held::forget(tx, project, &in_doubt.map(|(_, id)| *id).collect::<Vec<_>>()).await?;
     let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
     let captured = mailbox::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
     let received = inbound_removal::of_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;

@@ -69,14 +69,16 @@ pub struct State {
     pub settled: bool,
     /// When the background work looks at the segment next.
     pub due_at: Option<Timestamp>,
+    /// Whether it was to look at it already when the backup was made that the instance was restored from.
+    pub is_lost: bool,
 }
 
 /// The state of a segment.
 pub async fn state(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Option<State>> {
     rx.optional(
-        "select revision, settled, due_at from segments where project_id = $1 and id = $2",
+        "select revision, settled, due_at, lost_until is not null from segments where project_id = $1 and id = $2",
         args![project, id],
-        |r| Ok(State { revision: r.get(0)?, settled: r.get(1)?, due_at: r.get(2)? }),
+        |r| Ok(State { revision: r.get(0)?, settled: r.get(1)?, due_at: r.get(2)?, is_lost: r.get(3)? }),
     )
     .await
 }
@@ -181,7 +183,8 @@ pub async fn settle(
 ) -> Result<bool> {
     let touched = tx
         .execute(
-            "update segments set settled = true, due_at = $4 where project_id = $1 and id = $2 and revision = $3 \
+            "update segments set settled = true, due_at = $4, \
+             lost_until = case when cast($4 as {int}) is null then null else lost_until end where project_id = $1 and id = $2 and revision = $3 \
              and track_membership",
             args![project, id, revision, due_at],
         )

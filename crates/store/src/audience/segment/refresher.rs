@@ -99,6 +99,8 @@ pub struct Taken {
     pub entries: usize,
     /// When the newest was made, by the clock of the process that made it.
     pub newest: Timestamp,
+    /// When the oldest was made.
+    pub oldest: Timestamp,
 }
 
 /// Takes the oldest entries of the queue, at most `limit`. The caller holds the lock.
@@ -121,6 +123,7 @@ pub async fn take(tx: &mut Tx<'_>, project: ProjectNumber, limit: usize) -> Resu
         contacts: contacts.into_iter().collect(),
         entries: taken.len(),
         newest: taken.iter().map(|(id, _)| id.instant()).max().unwrap_or_default(),
+        oldest: taken.iter().map(|(id, _)| id.instant()).min().unwrap_or(Timestamp::LAST),
     })
 }
 

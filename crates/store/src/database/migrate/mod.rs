@@ -123,6 +123,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 29, name: "activity", sql: include_str!("../../../migrations/0029_activity.sql") },
     Migration { number: 30, name: "uploads", sql: include_str!("../../../migrations/0030_uploads.sql") },
     Migration { number: 31, name: "billing", sql: include_str!("../../../migrations/0031_billing.sql") },
+    Migration { number: 32, name: "epochs", sql: include_str!("../../../migrations/0032_epochs.sql") },
     Migration {
         number: 33,
         name: "request log",
@@ -168,7 +169,7 @@ pub async fn standing(db: &Db) -> Result<Standing> {
         let ours = rx.one(sql, &[], |r| r.get::<i64>(0)).await? == 2;
         if ours { newest(rx).await.map(Some) } else { Ok(None) }
     }));
-    let last = MIGRATIONS.last().map_or(0, |migration| migration.number);
+    let last = last_step();
     Ok(match newest.await? {
         None => Standing::Empty,
         Some(newest) if newest > last => Standing::Ahead,
@@ -274,6 +275,16 @@ fn steps(migrations: &'static [Migration]) -> impl Iterator<Item = Step> {
 pub async fn is_current(db: &Db) -> Result<bool> {
     let newest = db.read(body!(async |rx| newest(rx).await)).await?;
     Ok(MIGRATIONS.last().is_some_and(|m| m.number == newest))
+}
+
+/// The newest step that a database was brought to.
+pub async fn newest_step(rx: &mut Rx<'_>) -> Result<i64> {
+    newest(rx).await
+}
+
+/// The newest step that this program knows.
+pub fn last_step() -> i64 {
+    MIGRATIONS.last().map_or(0, |migration| migration.number)
 }
 
 /// Whether a newer program has migrated the database, so that rows may say what this one does not understand.

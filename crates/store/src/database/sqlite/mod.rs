@@ -7,6 +7,7 @@
 //! [`log`] copies the write-ahead log into the database on a thread of its own, because the writer's own copying is a
 //! pause for all callers.
 
+pub mod backup;
 mod connection;
 mod log;
 mod read;

@@ -25,6 +25,7 @@ use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::insight::rollup;
 use crate::project::billing::usage;
+use crate::sending::held::note as held;
 
 /// A mail to put into the outbox, of no campaign.
 #[derive(Debug, Clone)]
@@ -69,6 +70,8 @@ pub struct NewEmail {
     pub message_id: String,
     /// What holds it back; `None` for a mail that is to be sent.
     pub suppression: Option<Match>,
+    /// Whether a restore holds it: it may have been made, and sent, before.
+    pub is_held: bool,
     /// When it was accepted.
     pub at: Timestamp,
 }
@@ -95,7 +98,11 @@ impl NewEmail {
     }
 
     fn status(&self) -> EmailStatus {
-        if self.suppression.is_some() { EmailStatus::Suppressed } else { EmailStatus::Pending }
+        match (&self.suppression, self.is_held) {
+            (Some(_), _) => EmailStatus::Suppressed,
+            (None, true) => EmailStatus::InDoubt,
+            (None, false) => EmailStatus::Pending,
+        }
     }
 }
 
@@ -112,7 +119,7 @@ pub fn enqueue<'t>(tx: &'t Tx<'_>, emails: &'t [NewEmail], deltas: &mut Deltas) 
         }
         if let Some(Origin { workflow, step, .. }) = email.step {
             figures::add_mail(deltas.sums(), email.project, (workflow, step), Figure::Emails, 1);
-            if email.suppression.is_some() {
+            if email.status() != EmailStatus::Pending {
                 figures::add_mail(deltas.sums(), email.project, (workflow, step), Figure::Unsent, 1);
             }
         }
@@ -133,15 +140,15 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
     tx.each(
         "insert into emails (project_id, id, contact_id, recipient, recipient_name, from_address, from_name, reply_to, \
          subject, content_hash, variables, source, type, lane, template_id, message_id, created_at, workflow_id, \
-         step_id, execution_id, topic_id, status, reason, suppression, due_at, deadline_at, updated_at, claim, attempts, in_doubt, log, opens, clicks) \
+         step_id, execution_id, topic_id, status, reason, suppression, due_at, deadline_at, updated_at, claim, attempts, in_doubt, error, log, opens, clicks) \
          select r.project_id, r.id, r.contact_id, r.recipient, r.recipient_name, r.from_address, r.from_name, r.reply_to, \
          r.subject, r.content_hash, r.variables, r.source, r.type, r.lane, r.template_id, r.message_id, \
-         r.created_at, r.workflow_id, r.step_id, r.execution_id, r.topic_id, r.status, r.reason, r.suppression, r.due_at, $26, \
-         r.created_at, 0, 0, 0, {json '[]'}, 0, 0 \
+         r.created_at, r.workflow_id, r.step_id, r.execution_id, r.topic_id, r.status, r.reason, r.suppression, r.due_at, $28, \
+         r.created_at, 0, 0, r.in_doubt, r.error, {json '[]'}, 0, 0 \
          from {rows r: project_id int, id id, contact_id id, recipient text, recipient_name text, from_address text, \
          from_name text, reply_to text, subject text, content_hash bytes, variables json, source text, type text, \
          lane int, template_id id, message_id text, created_at int, workflow_id id, step_id id, execution_id id, \
-         topic_id id, status text, reason text, suppression json, due_at int}",
+         topic_id id, status text, reason text, suppression json, due_at int, in_doubt int, error text}",
         &[
             ints(emails, |e| e.project.0),
             Arg::Ids(emails.iter().map(|e| Some(e.id.into())).collect()),
@@ -167,17 +174,27 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
             texts(emails, |e| Some(e.status().as_str())),
             texts(emails, |e| e.suppression.as_ref().map(|_| Reason::Suppressed.as_str())),
             Arg::Jsons(emails.iter().map(|e| e.suppression.as_ref().map(|by| by.to_text().into())).collect()),
-            Arg::Ints(emails.iter().map(|e| e.suppression.is_none().then_some(e.at.0)).collect()),
+            Arg::Ints(emails.iter().map(|e| (e.status() == EmailStatus::Pending).then_some(e.at.0)).collect()),
+            ints(emails, |e| i64::from(e.status() == EmailStatus::InDoubt)),
+            texts(emails, |e| (e.status() == EmailStatus::InDoubt).then_some(held::WHY)),
             NO_DEADLINE.into(),
         ],
     )
     .await?;
-    let mut held: BTreeMap<ProjectNumber, Vec<EmailId>> = BTreeMap::new();
-    for email in emails.iter().filter(|email| email.suppression.is_some()) {
-        held.entry(email.project).or_default().push(email.id);
-    }
-    for (project, ids) in held {
+    for (project, ids) in by_project(emails, EmailStatus::Suppressed) {
         suppression::mail::note(tx, project, &ids).await?;
     }
+    for (project, ids) in by_project(emails, EmailStatus::InDoubt) {
+        held::note(tx, project, &ids.into_iter().map(|id| (id, None)).collect::<Vec<_>>()).await?;
+    }
     Ok(())
+}
+
+/// The mails with a status, by project.
+fn by_project(emails: &[NewEmail], status: EmailStatus) -> BTreeMap<ProjectNumber, Vec<EmailId>> {
+    let mut found: BTreeMap<ProjectNumber, Vec<EmailId>> = BTreeMap::new();
+    for email in emails.iter().filter(|email| email.status() == status) {
+        found.entry(email.project).or_default().push(email.id);
+    }
+    found
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_store::audience::segment as store;
 use mailwright_store::body;
+use mailwright_store::sending::held::epoch;
 use tokio::sync::Semaphore;
 
 use super::pace::{LEAST_BATCH, LOOK, MOST_JUDGED, PROJECTS, SHARE, TOGETHER, TURN};
@@ -110,7 +111,8 @@ impl App {
                 let taken = store::take(tx, project, batch).await?;
                 // clocks differ between processes, and nothing that was true is to become false again
                 let now = now.max(state.swept_to).max(taken.newest);
-                let changed = live::judge(tx, project, &live, &taken.contacts, None, now).await?;
+                let lost = epoch::stretch(tx).await?.filter(|stretch| stretch.covers(taken.oldest));
+                let changed = live::judge(tx, project, &live, &taken.contacts, None, lost, now).await?;
                 Ok(Some((changed, taken.entries == batch)))
             }));
             let judged = judged.await;

@@ -11,6 +11,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::audience::segment::{self as store, Swept, Tracking};
 use mailwright_store::body;
 use mailwright_store::insight::deltas::Deltas;
+use mailwright_store::sending::held::epoch;
 
 use super::pace::{MARGIN, NOTE, PAGE, PROJECTS};
 use crate::App;
@@ -41,14 +42,19 @@ impl App {
         let read = self.read(body!(async |rx| {
             let Some(state) = store::tracking_state(rx, project).await? else { return Ok(None) };
             let live = live_segments.live(rx, project, state.version).await?;
-            Ok(Some((state, live.sweeps(), store::is_timer_due(rx, project, now).await?)))
+            let stretch = epoch::stretch(rx).await?;
+            Ok(Some((state, live.sweeps(), store::is_timer_due(rx, project, now).await?, stretch)))
         }));
-        let Some((Tracking { swept_to, .. }, sweeps, timer_due)) = read.await? else { return Ok(()) };
+        let Some((Tracking { swept_to, .. }, sweeps, timer_due, stretch)) = read.await? else {
+            return Ok(());
+        };
+        // what left a window in a stretch that a restore lost may have been noticed in it: it is noted at its end
+        let lost_to = stretch.filter(|stretch| stretch.covers(swept_to)).map(|stretch| stretch.until);
         let until = if self.0.db.is_shared() { now.minus(MARGIN) } else { now };
         let mut found = 0;
         if until > swept_to {
             for sweep in &sweeps {
-                found += self.sweep(project, sweep, swept_to, until).await?;
+                found += self.sweep(project, sweep, (swept_to, until), lost_to.unwrap_or(until)).await?;
             }
         }
         if found > 0 || until > swept_to.plus(NOTE) {
@@ -57,17 +63,17 @@ impl App {
                 .write_in_background(body!(async |tx| store::sweep_done(tx, project, swept_to, until).await))
                 .await?;
         }
-        while timer_due && self.fire_timers(project, now).await? {}
+        while timer_due && self.fire_timers(project, now, lost_to.unwrap_or(now)).await? {}
         Ok(())
     }
 
-    /// Queues the contacts that left a window between two instants; how many.
+    /// Queues the contacts that left a window between two instants, as of `at`; how many.
     async fn sweep(
         &self,
         project: ProjectNumber,
         sweep: &Sweep,
-        from: Timestamp,
-        until: Timestamp,
+        (from, until): (Timestamp, Timestamp),
+        at: Timestamp,
     ) -> Result<usize> {
         let (first, end) = (from.minus(sweep.length), until.minus(sweep.length));
         let mut found = 0;
@@ -79,7 +85,7 @@ impl App {
                         .read(body!(async |rx| store::created_between(rx, project, from, end, PAGE).await));
                     let page: Swept<ContactId> = read.await?;
                     next = page.next;
-                    found += self.judge_soon(project, page.contacts, until).await?;
+                    found += self.judge_soon(project, page.contacts, at).await?;
                 }
             }
             Some(name) => {
@@ -92,7 +98,7 @@ impl App {
                         ));
                     let page: Swept<EventId> = read.await?;
                     next = page.next;
-                    found += self.judge_soon(project, page.contacts, until).await?;
+                    found += self.judge_soon(project, page.contacts, at).await?;
                 }
             }
         }
@@ -122,13 +128,13 @@ impl App {
         Ok(count)
     }
 
-    /// Queues contacts whose time to be judged again has come. Returns whether there may be more.
-    async fn fire_timers(&self, project: ProjectNumber, now: Timestamp) -> Result<bool> {
+    /// Queues contacts whose time to be judged again has come, as of `at`. Returns whether there may be more.
+    async fn fire_timers(&self, project: ProjectNumber, now: Timestamp, at: Timestamp) -> Result<bool> {
         let fired = self.write_in_background(body!(async |tx| {
             let due = store::take_timers(tx, project, now, PAGE as i64).await?;
             let mut deltas = Deltas::default();
             for contact in &due {
-                deltas.touch(project, *contact, now);
+                deltas.touch(project, *contact, at);
             }
             deltas.save(tx).await?;
             Ok(due.len())

@@ -17,6 +17,7 @@ use crate::database::value::Arg;
 use crate::insight::deltas::Deltas;
 use crate::insight::rollup;
 use crate::sending::email::count::move_count;
+use crate::sending::held::note as held;
 
 /// A retry that was asked for: which mails, and how far it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,11 +121,13 @@ pub async fn requeue(
         .await?;
     let mut deltas = Deltas::default();
     let mut ids: Vec<Option<Uuid>> = Vec::new();
-    let mut held: Vec<EmailId> = Vec::new();
+    let (mut suppressed, mut in_doubt) = (Vec::new(), Vec::new());
     for (id, status, reason, _, (has_bounced, recipient)) in found.iter().filter(|(.., old, _)| *old) {
         ids.push(Some((*id).into()));
-        if *status == EmailStatus::Suppressed {
-            held.push(*id);
+        match status {
+            EmailStatus::Suppressed => suppressed.push(*id),
+            EmailStatus::InDoubt => in_doubt.push(*id),
+            _ => {}
         }
         move_count(&mut deltas, project, *status, EmailStatus::Pending);
         let to = (RecipientState::Waiting, None);
@@ -139,7 +142,9 @@ pub async fn requeue(
         &[project.into(), Arg::Ids(ids), now.into()],
     )
     .await?;
-    suppression::mail::forget(tx, project, &held).await?;
+    suppression::mail::forget(tx, project, &suppressed).await?;
+    // a restore may hold them: this is the decision
+    held::forget(tx, project, &in_doubt).await?;
     deltas.save(tx).await?;
     let last = found.last().filter(|_| found.len() == limit);
     Ok(last.map(|(id, _, reason, ..)| Place {

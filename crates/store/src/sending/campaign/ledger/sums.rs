@@ -39,7 +39,9 @@ fn add(deltas: &mut Deltas, project: ProjectNumber, key: Key, delta: i64) {
 /// Counts a contact that comes into the ledger.
 pub(crate) fn enter(deltas: &mut Deltas, project: ProjectNumber, campaign: CampaignId, state: State) {
     count(deltas, project, campaign, Figure::Audience, 1);
-    count(deltas, project, campaign, Figure::Recipients, i64::from(state.0 == RecipientState::Waiting));
+    // one that a restore holds in doubt is a recipient, too
+    let is_recipient = matches!(state.0, RecipientState::Waiting | RecipientState::InDoubt);
+    count(deltas, project, campaign, Figure::Recipients, i64::from(is_recipient));
     count_state(deltas, project, campaign, state, 1);
 }
 

@@ -49,6 +49,8 @@ pub struct Run {
     pub next_at: Timestamp,
     /// The topic that its mails belong to.
     pub topic: Option<TopicId>,
+    /// Whether a restore holds the mails that it makes: they may have been made, and sent, before.
+    pub is_held: bool,
 }
 
 /// The projects that have a campaign to be looked at, the longest due first. It goes from one project with a campaign
@@ -86,7 +88,7 @@ pub async fn due(rx: &mut Rx<'_>, project: ProjectNumber, holder: i64, now: Time
     let rows = rx
         .all(
             "select id, status, type, subject, from_address, from_name, reply_to, audience_type, segment_id, \
-             {json_out condition}, sent_at, content_hash, frozen_to, frozen_at, {json_out retry}, project_id, next_at, topic_id \
+             {json_out condition}, sent_at, content_hash, frozen_to, frozen_at, {json_out retry}, project_id, next_at, topic_id, held_from is not null \
              from campaigns where project_id = $1 and next_at <= $2 and (lease_until <= $2 or lease_holder = $3) \
              order by next_at limit $4",
             args![project, now, holder, TOGETHER],
@@ -132,6 +134,7 @@ fn read_run(r: &Row<'_>) -> Result<Run> {
         },
         next_at: r.get(16)?,
         topic: r.get(17)?,
+        is_held: r.get(18)?,
     })
 }
 

@@ -24,6 +24,7 @@ use crate::insight::rollup;
 use crate::project::billing::usage;
 use crate::sending::campaign::ledger;
 use crate::sending::email::{NO_DEADLINE, count};
+use crate::sending::held::note as held;
 
 /// Moves on to the contact up to which the audience is frozen with this transaction, all of it when `last`. Returns
 /// false when the campaign is not where the step began: another process was quicker, or it was cancelled. What a
@@ -146,19 +147,20 @@ pub struct Entry {
 }
 
 impl Entry {
-    fn state(&self) -> (EmailStatus, RecipientState, Option<Reason>) {
+    fn state(&self, is_held: bool) -> (EmailStatus, RecipientState, Option<Reason>) {
         match self.skipped {
             Some(reason) if self.suppression.is_some() => {
                 (EmailStatus::Suppressed, RecipientState::Skipped, Some(reason))
             }
             Some(reason) => (EmailStatus::Skipped, RecipientState::Skipped, Some(reason)),
+            None if is_held => (EmailStatus::InDoubt, RecipientState::InDoubt, None),
             None => (EmailStatus::Pending, RecipientState::Waiting, None),
         }
     }
 }
 
-/// Puts mails into the ledger of a campaign, those that are to be sent due at once. Contacts that are in it already
-/// stay as they are.
+/// Puts mails into the ledger of a campaign, those that are to be sent due at once, or held. Contacts that are in it
+/// already stay as they are.
 pub async fn freeze(
     tx: &mut Tx<'_>,
     run: &Run,
@@ -170,15 +172,17 @@ pub async fn freeze(
         Arg::Texts(entries.iter().map(|e| text(e).map(Into::into)).collect())
     }
     let source = Campaign::source(run.kind);
+    let is_waiting = |entry: &Entry| entry.state(run.is_held).1 == RecipientState::Waiting;
+    let is_held = |entry: &Entry| entry.state(run.is_held).1 == RecipientState::InDoubt;
     let entered: std::collections::HashSet<EmailId> = tx
         .each_returning(
             "insert into emails (project_id, id, contact_id, recipient, variables, message_id, status, recipient_state, reason, \
              suppression, due_at, campaign_id, from_address, from_name, reply_to, subject, content_hash, source, type, lane, \
-             created_at, updated_at, deadline_at, topic_id, claim, attempts, in_doubt, log, opens, clicks) \
+             created_at, updated_at, deadline_at, topic_id, claim, attempts, in_doubt, error, log, opens, clicks) \
              select r.project_id, r.id, r.contact_id, r.recipient, r.variables, r.message_id, r.status, r.recipient_state, \
-             r.reason, r.suppression, r.due_at, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22, $23, 0, 0, 0, {json '[]'}, 0, 0 \
+             r.reason, r.suppression, r.due_at, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $23, $24, $25, 0, 0, r.in_doubt, r.error, {json '[]'}, 0, 0 \
              from {rows r: project_id int, id id, contact_id id, recipient text, variables json, message_id text, \
-             status text, recipient_state text, reason text, suppression json, due_at int} where true \
+             status text, recipient_state text, reason text, suppression json, due_at int, in_doubt int, error text} where true \
              on conflict (project_id, campaign_id, contact_id) where campaign_id is not null do nothing returning id",
             &[
                 Arg::Ints(vec![Some(run.project.0); entries.len()]),
@@ -187,11 +191,13 @@ pub async fn freeze(
                 texts(entries, |e| Some(e.recipient.as_str())),
                 Arg::Jsons(entries.iter().map(|e| Some(e.variables.as_str().into())).collect()),
                 texts(entries, |e| Some(&e.message_id)),
-                texts(entries, |e| Some(e.state().0.as_str())),
-                texts(entries, |e| Some(e.state().1.as_str())),
+                texts(entries, |e| Some(e.state(run.is_held).0.as_str())),
+                texts(entries, |e| Some(e.state(run.is_held).1.as_str())),
                 texts(entries, |e| e.skipped.map(Reason::as_str)),
                 Arg::Jsons(entries.iter().map(|e| e.suppression.as_ref().map(|by| by.to_text().into())).collect()),
-                Arg::Ints(entries.iter().map(|e| e.skipped.is_none().then_some(now.0)).collect()),
+                Arg::Ints(entries.iter().map(|e| is_waiting(e).then_some(now.0)).collect()),
+                Arg::Ints(entries.iter().map(|e| Some(i64::from(is_held(e)))).collect()),
+                texts(entries, |e| is_held(e).then_some(held::WHY)),
                 run.id.into(),
                 (&run.from).into(),
                 run.from_name.as_deref().into(),
@@ -211,7 +217,7 @@ pub async fn freeze(
         .into_iter()
         .collect();
     for entry in entries.iter().filter(|entry| entered.contains(&entry.id)) {
-        let (status, recipient_state, reason) = entry.state();
+        let (status, recipient_state, reason) = entry.state(run.is_held);
         count::add(deltas, run.project, status, 1);
         let mail = (entry.id, entry.recipient.as_str());
         rollup::count_mail(deltas.sums(), run.project, Metric::Emails, mail, 1);
@@ -220,6 +226,9 @@ pub async fn freeze(
         }
         ledger::enter(deltas, run.project, run.id, (recipient_state, reason));
     }
-    let held = entries.iter().filter(|entry| entry.suppression.is_some() && entered.contains(&entry.id));
-    suppression::mail::note(tx, run.project, &held.map(|entry| entry.id).collect::<Vec<_>>()).await
+    let new = || entries.iter().filter(|entry| entered.contains(&entry.id));
+    let suppressed = new().filter(|entry| entry.suppression.is_some());
+    suppression::mail::note(tx, run.project, &suppressed.map(|entry| entry.id).collect::<Vec<_>>()).await?;
+    let doubted = new().filter(|entry| is_held(entry)).map(|entry| (entry.id, Some(run.id)));
+    held::note(tx, run.project, &doubted.collect::<Vec<_>>()).await
 }

@@ -1,0 +1,136 @@
+//! What a restore holds, and the decisions about it.
+//!
+//! [`hold_all`] raises the epoch of a database that was restored and is not served yet. It goes through all projects in
+//! steps; one that is interrupted is gone on with when it is called again, and until it ends the database is not served.
+
+use mailwright_core::audit::{Action, Actor};
+use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_store::project::{self, audit};
+use mailwright_store::sending::held::epoch::{self, Epoch};
+use mailwright_store::sending::held::hold::{self, Waiting};
+use mailwright_store::sending::held::{self as store, Decided, Decision, HeldEmail};
+use mailwright_store::{Db, body};
+use serde_json::json;
+
+use crate::App;
+use crate::error::Result;
+
+/// Projects that are read at a time.
+const PROJECTS: i64 = 500;
+
+/// Raises the epoch, and holds everything that may have been handed over since the backup was made. Returns the epoch,
+/// and how many mails are held.
+pub async fn hold_all(db: &Db, now: Timestamp) -> Result<(Epoch, i64)> {
+    let epoch: Epoch = db.write(body!(async |tx| epoch::raise(tx, now).await)).await?;
+    let now = epoch.raised_at;
+    let mut after = ProjectNumber(i64::MIN);
+    loop {
+        let numbers = db.read(body!(async |rx| project::numbers(rx, after, PROJECTS).await)).await?;
+        let Some(last) = numbers.last() else { break };
+        after = *last;
+        for number in numbers {
+            hold_project(db, number, now).await?;
+        }
+    }
+    db.write(body!(async |tx| epoch::held(tx, epoch.number, now).await)).await?;
+    let mails = db.read(body!(async |rx| store::count_everywhere(rx).await)).await?;
+    Ok((epoch, mails))
+}
+
+async fn hold_project(db: &Db, number: ProjectNumber, now: Timestamp) -> Result<()> {
+    db.write(body!(async |tx| {
+        hold::mark_campaigns(tx, number, now).await?;
+        hold::mark_segments(tx, number, now).await
+    }))
+    .await?;
+    let mut place = None;
+    loop {
+        place = db.write(body!(async |tx| hold::mark_executions(tx, number, place, now).await)).await?;
+        if place.is_none() {
+            break;
+        }
+    }
+    let campaigns = db.read(body!(async |rx| hold::campaigns(rx, number).await)).await?;
+    let of_campaigns = campaigns.into_iter().map(Waiting::Of);
+    for which in of_campaigns.chain([Waiting::NoCampaign, Waiting::OnTheWire]) {
+        while db.write(body!(async |tx| hold::mails(tx, number, which, now).await)).await? {}
+    }
+    Ok(())
+}
+
+impl App {
+    /// The projects, the instance's own among them, with how many mails of each are held.
+    pub async fn held_by_project(&self) -> Result<Vec<(Project, i64)>> {
+        let mut found = Vec::new();
+        let mut after = ProjectNumber(i64::MIN);
+        loop {
+            let page = self
+                .read(body!(async |rx| {
+                    let mut page = Vec::new();
+                    for number in project::numbers(rx, after, PROJECTS).await? {
+                        page.push((number, store::count(rx, number, None).await?));
+                    }
+                    Ok(page)
+                }))
+                .await?;
+            let Some((last, _)) = page.last() else { return Ok(found) };
+            after = *last;
+            for (number, held) in page.into_iter().filter(|(_, held)| *held > 0) {
+                let project = self.read(body!(async |rx| project::get(rx, number).await)).await?;
+                found.extend(project.map(|project| (project, held)));
+            }
+        }
+    }
+
+    /// Up to `limit` held mails of a project, or of one of its campaigns, in the order of their ids.
+    pub async fn held_emails(
+        &self,
+        number: ProjectNumber,
+        campaign: Option<CampaignId>,
+        after: Option<EmailId>,
+        limit: usize,
+    ) -> Result<Vec<HeldEmail>> {
+        self.read(body!(async |rx| store::page(rx, number, campaign, after, limit).await)).await
+    }
+
+    /// Decides about all held mails of a project, or of one of its campaigns, in steps. What was decided is not decided
+    /// again. The decision of the operator goes into the project's audit log.
+    pub async fn decide_held(
+        &self,
+        number: ProjectNumber,
+        campaign: Option<CampaignId>,
+        decision: Decision,
+    ) -> Result<Decided> {
+        let mut all = Decided::default();
+        let mut is_first = true;
+        loop {
+            let now = self.clock().now();
+            let step = self
+                .write(body!(async |tx| {
+                    if is_first {
+                        let held = store::count(tx, number, campaign).await?;
+                        if held == 0 {
+                            return Ok(Decided::default());
+                        }
+                        let action = match decision {
+                            Decision::Resend => Action::HeldMailsResent,
+                            Decision::Discard => Action::HeldMailsDiscarded,
+                        };
+                        let entry = audit::Entry::of_project(action)
+                            .with(json!({ "held": held, "campaignId": campaign }));
+                        audit::record(tx, number, &Actor::Operator, &entry, now).await?;
+                    }
+                    Ok(store::decide(tx, number, campaign, decision, now).await?)
+                }))
+                .await?;
+            is_first = false;
+            all.resent += step.resent;
+            all.discarded += step.discarded;
+            if !step.more {
+                return Ok(all);
+            }
+        }
+    }
+}

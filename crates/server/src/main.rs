@@ -18,8 +18,8 @@ mod serve;
 mod setup;
 mod simulate;
 mod suppressions;
-mod verification;
 mod usage;
+mod verification;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;

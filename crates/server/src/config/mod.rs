@@ -33,8 +33,8 @@ pub(crate) use sections::Listener;
 
 use checks::check_spf;
 use sections::{
-    Activity, Attachments, Billing, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
-    Login, Mailbox, Oauth, Requests, Segments, Sending, Sns, Tracking,
+    Activity, Attachments, Billing, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency,
+    Inbound, Jobs, Login, Mailbox, Oauth, Requests, Segments, Sending, Sns, Tracking,
 };
 use uploads::Uploads;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use mailwright_app::feedback::Volume;
 use mailwright_app::settings::{
-    ActivitySettings, BillingSettings, BodySettings, ClientSecret, InboundSettings, OauthSettings, ProviderSettings, RequestLogSettings,
-    SnsSettings, TrackingSettings,
+    ActivitySettings, BillingSettings, BodySettings, ClientSecret, InboundSettings, OauthSettings,
+    ProviderSettings, RequestLogSettings, SnsSettings, TrackingSettings,
 };
 use mailwright_core::address::DomainName;
 use mailwright_core::hit::Timing;

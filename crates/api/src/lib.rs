@@ -57,7 +57,7 @@ use crate::automation::{
 use crate::delivery::{mailbox, reputation};
 use crate::error::ApiError;
 use crate::feedback::{heat, hit, received, sns, tracking};
-use crate::insight::{activity, analytics, recipients, stream, upcoming};
+use crate::insight::{activity, analytics, cohorts, recipients, stream, upcoming};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
@@ -119,6 +119,7 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(upcoming::list))
         .routes(routes!(recipients::domains))
         .routes(routes!(recipients::links))
+        .routes(routes!(cohorts::list))
         // analytics
         .routes(routes!(analytics::timeseries))
         .routes(routes!(analytics::top_campaigns))

@@ -177,6 +177,10 @@ bounded!(
     Minutes, "minutes", 5, 60
 );
 bounded!(
+    /// Months of cohorts.
+    CohortMonths, "months", 12, 36
+);
+bounded!(
     /// Domains of recipients.
     DomainLimit, "limit", 20, 250
 );

@@ -53,6 +53,8 @@ names! {
         Suppressions = "suppressions",
         /// Bounces of a full mailbox that were counted.
         SoftBounces = "softBounces",
+        /// Results of verifications of the address.
+        Verifications = "verifications",
         /// Entries of the audit log that named the address.
         AuditEntries = "auditEntries",
         /// Idempotency keys that contained the address or the contact's id.

@@ -26,6 +26,8 @@ names! {
     }
 }
 
+/// A person opened a mail.
+pub const EMAIL_OPEN: &str = "email.open";
 /// The contact's subscription flipped to true.
 pub const CONTACT_SUBSCRIBED: &str = "contact.subscribed";
 /// The contact's subscription flipped to false.
@@ -45,7 +47,7 @@ pub fn event_of(activity: Activity) -> &'static str {
     match activity {
         Activity::Sent => EMAIL_SENT,
         Activity::Delivered => "email.delivery",
-        Activity::Opened => "email.open",
+        Activity::Opened => EMAIL_OPEN,
         Activity::Clicked => "email.click",
         Activity::Bounced => EMAIL_BOUNCE,
         Activity::Complained => "email.complaint",

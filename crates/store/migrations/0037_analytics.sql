@@ -5,3 +5,11 @@ create table domain_days (
   figures {bytes} not null,
   primary key (project_id, day)
 ) {strict};
+
+-- The months (UTC) in which contacts opened mails: see `insight/cohorts.rs`.
+create table contact_months (
+  project_id {int} not null,
+  contact_id {id} not null,
+  month {int} not null,
+  primary key (project_id, contact_id, month)
+) {clustered};

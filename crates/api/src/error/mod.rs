@@ -12,7 +12,7 @@ pub(crate) use self::answer::{ApiError, ErrorEnvelope, Result};
 pub(crate) use self::failure::{Failure, LegacyError};
 
 /// The codes of errors. A unit test holds them against this folder.
-pub(crate) const CODES: [&str; 30] = [
+pub(crate) const CODES: [&str; 31] = [
     "BAD_REQUEST",
     "BILLING_LIMIT_EXCEEDED",
     "CAMPAIGN_NOT_FOUND",
@@ -36,6 +36,7 @@ pub(crate) const CODES: [&str; 30] = [
     "REQUEST_TIMEOUT",
     "RESOURCE_NOT_FOUND",
     "SERVICE_UNAVAILABLE",
+    "STREAM_EXPIRED",
     "TEMPLATE_NOT_FOUND",
     "TOTP_INVALID",
     "TOTP_REQUIRED",

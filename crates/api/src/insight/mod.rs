@@ -2,6 +2,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod analytics;
+pub(crate) mod cohorts;
 mod entry;
 pub(crate) mod recipients;
 pub(crate) mod stream;

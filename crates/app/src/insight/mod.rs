@@ -2,6 +2,7 @@
 
 pub mod activity;
 pub mod analytics;
+pub mod cohorts;
 pub mod recipients;
 pub mod stream;
 pub mod upcoming;

@@ -7,6 +7,7 @@ use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
+use mailwright_store::insight::activity_log;
 use mailwright_store::project::{self, audit};
 use mailwright_store::sending::held::epoch::{self, Epoch};
 use mailwright_store::sending::held::hold::{self, Waiting};
@@ -42,7 +43,8 @@ pub async fn hold_all(db: &Db, now: Timestamp) -> Result<(Epoch, i64)> {
 async fn hold_project(db: &Db, number: ProjectNumber, now: Timestamp) -> Result<()> {
     db.write(body!(async |tx| {
         hold::mark_campaigns(tx, number, now).await?;
-        hold::mark_segments(tx, number, now).await
+        hold::mark_segments(tx, number, now).await?;
+        activity_log::forget_places(tx, number).await
     }))
     .await?;
     let mut place = None;

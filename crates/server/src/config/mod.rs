@@ -1,6 +1,7 @@
 //! Configuration: the documented defaults (`defaults.toml`), then a file, then environment variables. Unknown names and
 //! numbers out of range are errors.
 
+mod billing;
 mod checks;
 mod layers;
 mod ranges;
@@ -31,10 +32,11 @@ use toml::Value;
 use crate::http::{Bounds, Limits};
 pub(crate) use sections::Listener;
 
+use billing::Billing;
 use checks::check_spf;
 use sections::{
-    Activity, Attachments, Billing, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency,
-    Inbound, Jobs, Login, Mailbox, Oauth, Requests, Segments, Sending, Sns, Tracking,
+    Activity, Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
+    Login, Mailbox, Oauth, Requests, Segments, Sending, Sns, Tracking,
 };
 use uploads::Uploads;
 

@@ -1,11 +1,15 @@
 //! Events. They are only appended; removing an event name removes its events. Nobody can remove the service's own events,
 //! because they show why somebody gets mail, or none; the service takes an open or a click back that was a machine's.
 
+use std::collections::BTreeSet;
+
 use futures_util::future::BoxFuture;
 use mailwright_core::activity::{Place, Source};
 use mailwright_core::address::EmailAddress;
+use mailwright_core::event::EMAIL_OPEN;
 use mailwright_core::filter::{Condition, EventTest, Filter, Group, Logic};
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
+use mailwright_core::rollup::Month;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
@@ -17,6 +21,7 @@ use crate::automation::enrol::Happened;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
+use crate::insight::cohorts;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 
@@ -80,6 +85,9 @@ pub fn append<'t>(tx: &'t Tx<'_>, events: &'t [NewEvent], deltas: &mut Deltas) -
         event_day::count(deltas, event.project, &event.name, event.at, 1);
         deltas.touch(event.project, event.contact, event.at);
         deltas.sums().note(event.project, Place { at: event.at, id: event.id.into(), source: Source::Event });
+        if event.name == EMAIL_OPEN {
+            deltas.opened(event.project, event.contact, event.at);
+        }
         deltas.happened(Happened {
             project: event.project,
             event: event.id,
@@ -132,15 +140,19 @@ pub async fn withdraw(
             |r| Ok((r.get(0)?, r.get(1)?)),
         )
         .await?;
+    let mut opens = BTreeSet::new();
     for (id, contact) in gone {
         let Some((_, name, at)) = events.iter().find(|(event, ..)| *event == id) else { continue };
         deltas.add(project, Counter::Event, name, -1);
         event_day::count(deltas, project, name, *at, -1);
         if let Some(contact) = contact {
             deltas.touch(project, contact, *at);
+            if *name == EMAIL_OPEN {
+                opens.insert((contact, Month::of(*at)));
+            }
         }
     }
-    Ok(())
+    cohorts::take_back(tx, project, &opens, deltas.sums()).await
 }
 
 const COLUMNS: &str = "e.id, e.name, e.contact_id, e.email_id, {json_out e.data}, e.created_at, c.email";

@@ -84,6 +84,7 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("events", purged_by("id", 500)),
     ("event_days", purged_by("project_id", 1)),
     ("rollup_days", purged_by("day", 500)),
+    ("contact_months", purged_by("contact_id, month", 500)),
     ("domain_days", purged_by("day", 500)),
     ("activity_streams", purged_by("project_id", 1)),
     ("activity_log", purged_by("id", 500)),

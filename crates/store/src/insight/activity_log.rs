@@ -158,6 +158,19 @@ fn corrupt() -> Error {
     Error::Corrupt { column: 1, expected: "entries", detail: "an entry is incomplete".to_owned() }
 }
 
+/// By how many places the log goes on behind those of a stretch that a restore lost: more than any log has.
+const LOST: i64 = 1 << 40;
+
+/// Puts an end to the log as it is, after a restore: who followed has read what is lost, at places that others get now.
+pub async fn forget_places(tx: &Tx<'_>, project: ProjectNumber) -> Result<()> {
+    tx.execute(
+        "update activity_streams set position = position + $2, removed_to = position + $2 where project_id = $1",
+        args![project, LOST],
+    )
+    .await?;
+    Ok(())
+}
+
 /// Most rows that one step removes.
 const REMOVED_AT_ONCE: i64 = 500;
 

@@ -35,6 +35,9 @@ names! {
         EventDay = "event_day",
         /// What happened in each quarter of an hour; see [`crate::insight::rollup`].
         Quarter = "quarter",
+        /// Contacts by the month in which they were created, and of these who opened mails in a month; see
+        /// [`crate::insight::cohorts`].
+        Cohort = "cohort",
         /// What became of the mails of each day by domain of the recipients; see [`crate::insight::domains`].
         DomainDay = "domain_day",
         /// Emails by status; the name is the status.

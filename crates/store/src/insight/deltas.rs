@@ -7,12 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::join3;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::lost::Stretch;
+use mailwright_core::rollup::Month;
 use mailwright_core::time::Timestamp;
 
 use crate::audience::touched;
 use crate::automation::enrol::{self, Happened, Heard};
 use crate::database::error::Result;
 use crate::database::tx::Tx;
+use crate::insight::cohorts::{self, Opened};
 use crate::insight::counter::{Counter, Sums};
 
 /// What a transaction changes besides its rows.
@@ -23,6 +25,7 @@ pub struct Deltas {
     /// Whether tracked segments are true of what was touched already.
     is_judged: bool,
     happened: Vec<Happened>,
+    opened: Opened,
     lost: Option<Stretch>,
 }
 
@@ -48,6 +51,11 @@ impl Deltas {
         self.happened.push(event);
     }
 
+    /// Notes that a contact opened a mail.
+    pub(crate) fn opened(&mut self, project: ProjectNumber, contact: ContactId, at: Timestamp) {
+        self.opened.insert((project, contact, Month::of(at)));
+    }
+
     /// Notes that tracked segments need not be looked at: for who does so in the same transaction. Workflows are told of
     /// the contacts all the same.
     pub fn judged(&mut self) {
@@ -67,7 +75,8 @@ impl Deltas {
     }
 
     /// The same for who stores contacts and events at the same time: workflows are told with what this returns.
-    pub async fn write(self, tx: &Tx<'_>) -> Result<Heard> {
+    pub async fn write(mut self, tx: &Tx<'_>) -> Result<Heard> {
+        cohorts::note(tx, &self.opened, &mut self.sums).await?;
         let changed: BTreeSet<ProjectNumber> = self.touched.keys().map(|(project, _)| *project).collect();
         let listeners = enrol::listeners(tx, &self.happened, &changed);
         let nobody = BTreeMap::new();

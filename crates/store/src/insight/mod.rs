@@ -3,6 +3,7 @@
 pub mod activity;
 pub mod activity_log;
 pub mod campaigns;
+pub mod cohorts;
 pub mod counter;
 pub mod deltas;
 pub mod domains;

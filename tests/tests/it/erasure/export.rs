@@ -6,7 +6,7 @@ use mailwright_tests::{create_contact, items, text};
 use super::filled::{Scene, fill, started};
 
 /// The sections that a filled person has rows in.
-const SECTIONS: [&str; 16] = [
+const SECTIONS: [&str; 18] = [
     "consents",
     "topics",
     "confirmations",
@@ -23,6 +23,8 @@ const SECTIONS: [&str; 16] = [
     "executionRefusals",
     "suppressions",
     "softBounces",
+    "openedMonths",
+    "verifications",
 ];
 
 both_engines! {

@@ -13,6 +13,8 @@ pub(super) async fn started(engine: Engine) -> (App, u16) {
     let inbound = free_port();
     let app: AppBuilder = tracking::builder(engine)
         .env("MAILWRIGHT_TRACKING_SETTLE_MS", "0")
+        // no word of a person stands in the log of requests
+        .env("MAILWRIGHT_REQUESTS_SAMPLE_PERCENT", "100")
         .env("MAILWRIGHT_INBOUND_LISTEN", format!("127.0.0.1:{inbound}"))
         .env("MAILWRIGHT_INBOUND_HOST", "mx.mail.test");
     (app.start().await, inbound)
@@ -163,6 +165,7 @@ async fn behind_its_back(app: &App, email: &str, word: &str, contact: &str) {
     let own = |first: &str| bytes(&format!("{first}{}", &contact[8..]));
     let (id, id2, contact) = (own("0aaaaaaa"), own("0bbbbbbb"), bytes(contact));
     let told = json(&json!({"said": word}));
+    let none = json(&json!([]));
     let yes = if app.engine() == Engine::Sqlite { "1" } else { "true" };
     app.tamper(&format!(
         "insert into soft_bounces (project_id, email, first_at, last_at, bounces, days) \
@@ -176,7 +179,9 @@ async fn behind_its_back(app: &App, email: &str, word: &str, contact: &str) {
          select project_id, {id}, workflow_id, id, contact_id, 0, 'nowhere.example', {told}, 9000000000000000, 0, 0, 0, \
          {yes}, 1 from workflow_executions where contact_id = {contact}; \
          insert into workflow_refusals (project_id, event_id, contact_id, refused) \
-         values ({project}, {id2}, {contact}, {told});"
+         values ({project}, {id2}, {contact}, {told}); \
+         insert into verification_results (project_id, job_id, position, email, flags, reasons, meant) \
+         values ({project}, {id}, 0, '{email}', 0, {none}, null);"
     ))
     .await;
 }

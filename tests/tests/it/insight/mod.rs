@@ -1,6 +1,7 @@
 //! What happened in a project: the feed, and figures over time.
 
 mod analytics;
+mod cohorts;
 mod feed;
 mod recipients;
 mod stream;

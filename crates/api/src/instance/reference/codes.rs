@@ -14,7 +14,7 @@ const fn code(name: &'static str, statuses: &'static [&'static str], about: &'st
 }
 
 /// All codes.
-pub(super) const CODES: [Code; 30] = [
+pub(super) const CODES: [Code; 31] = [
     code("BAD_REQUEST", &["400"], "The request makes no sense as a whole, or lacks a header."),
     code(
         "VALIDATION_ERROR",
@@ -83,6 +83,7 @@ pub(super) const CODES: [Code; 30] = [
         &["500", "403"],
         "The service made a mistake, which is in its log under the request's id. With 403: the sender's domain is not verified.",
     ),
+    code("STREAM_EXPIRED", &["410"], "What happened since that event of the stream is not kept any more."),
     code("SERVICE_UNAVAILABLE", &["503"], "The service has no room for the request now. Nothing was done."),
     code("DATABASE_ERROR", &["503"], "The database cannot be reached, or has too much to do."),
 ];

@@ -19,6 +19,7 @@ use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::delivery::mailbox;
 use crate::feedback::{hit, inbound_removal};
+use crate::insight::cohorts;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::sending::campaign::{self, ledger};
@@ -94,6 +95,7 @@ pub(crate) async fn remove(
     consent::forget_contact(tx, project, contact.id).await?;
     tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, contact.id])
         .await?;
+    cohorts::forget(tx, project, contact.id, deltas.sums()).await?;
     deltas.add(project, Counter::Contacts, "", -1);
     deltas.add(project, Counter::AddressRevisions, "", 1);
     deltas.add(project, Counter::Subscribed, "", -i64::from(contact.subscribed));

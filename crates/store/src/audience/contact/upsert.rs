@@ -23,6 +23,7 @@ use crate::audience::suppression;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::{Arg, json_text};
+use crate::insight::cohorts;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 
@@ -264,6 +265,7 @@ pub(super) fn count(project: ProjectNumber, state: &State, deltas: &mut Deltas, 
     } else {
         deltas.add(project, Counter::Contacts, "", 1);
         let (at, id) = (state.contact.created_at, state.contact.id.into());
+        cohorts::count(deltas.sums(), project, state.contact.id, 1);
         deltas.sums().note(project, Place { at, id, source: Source::Contact });
         (false, &none)
     };

@@ -1,7 +1,7 @@
 //! A step of an erasure: one transaction.
 
 use mailwright_core::address::EmailAddress;
-use mailwright_core::erasure::ErasureStatus;
+use mailwright_core::erasure::{Counted, ErasureStatus};
 use mailwright_core::ids::{ErasureId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
@@ -9,7 +9,7 @@ use super::records::{self, Counts};
 use super::stage::{Part, Running, Stage};
 use super::{mails, words};
 use crate::args;
-use crate::audience::erased;
+use crate::audience::{erased, verification};
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::insight::deltas::Deltas;
@@ -108,6 +108,8 @@ async fn part(
             let part = words::failures(tx, running, counts).await?;
             // an import that was waited for may have put the address on the list
             records::forget_suppression(tx, running.project, &running.email, counts).await?;
+            let verified = verification::forget_address(tx, running.project, running.email.as_str()).await?;
+            counts.add(Counted::Verifications, verified);
             Ok(part)
         }
     }

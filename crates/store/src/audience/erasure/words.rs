@@ -107,7 +107,7 @@ pub(super) async fn imports(tx: &Tx<'_>, running: &Running) -> Result<Part> {
             &[
                 running.project.into(),
                 Arg::Texts(
-                    [JobKind::ImportContacts, JobKind::ImportSuppressions]
+                    [JobKind::ImportContacts, JobKind::ImportSuppressions, JobKind::VerifyAddresses]
                         .map(|kind| Some(kind.as_str().into()))
                         .into(),
                 ),

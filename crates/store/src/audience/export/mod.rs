@@ -51,6 +51,8 @@ pub const SECTIONS: &[Section] = &[
     ways::REFUSALS,
     people::SUPPRESSIONS,
     people::SOFT_BOUNCES,
+    people::OPENED_MONTHS,
+    people::VERIFICATIONS,
     people::AUDIT,
     people::IMPORT_ROWS,
 ];

@@ -1,5 +1,6 @@
 //! The sections about the contact itself.
 
+use mailwright_core::rollup::Month;
 use serde_json::json;
 
 use super::place::{Key, Place, Section, id, number, text, time, value};
@@ -110,6 +111,37 @@ pub(super) const SOFT_BOUNCES: Section = Section {
             "days": number(r, 4)?,
         });
         Ok((Place::default(), row))
+    },
+};
+
+/// The months in which the contact opened mails.
+pub(super) const OPENED_MONTHS: Section = Section {
+    name: "openedMonths",
+    sql: "select contact_id, month from contact_months where project_id = $1 and contact_id = $2 \
+          and (contact_id, month) > ($4, $5) order by contact_id, month limit $3",
+    by_address: false,
+    key: Key::IdAndNumber,
+    page: 100,
+    read: |r| {
+        let month: i64 = r.get(1)?;
+        Ok((Place { number: month, ..Place::id(r.get(0)?) }, json!(Month(month).to_string())))
+    },
+};
+
+/// What jobs found out about the address.
+pub(super) const VERIFICATIONS: Section = Section {
+    name: "verifications",
+    sql: "select job_id, position, email, {json_out reasons}, meant from verification_results \
+          where project_id = $1 and lower(email) = $2 and (job_id, position) > ($4, $5) order by job_id, position limit $3",
+    by_address: true,
+    key: Key::IdAndNumber,
+    page: 100,
+    read: |r| {
+        let row = json!({
+            "jobId": id(r, 0)?, "position": number(r, 1)?, "email": text(r, 2)?, "reasons": value(r, 3)?,
+            "didYouMean": text(r, 4)?,
+        });
+        Ok((Place { number: r.get(1)?, ..Place::id(r.get(0)?) }, row))
     },
 };
 

@@ -98,6 +98,7 @@ pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
     ("get", "/activity/recent-count", Access::Project(READ_MAIL)),
     ("get", "/activity/stream", Access::Project(READ_MAIL)),
     ("get", "/activity/upcoming", Access::Project(READ_MAIL)),
+    ("get", "/analytics/cohorts", Access::Project(READ_MAIL)),
     ("get", "/analytics/domains", Access::Project(READ_MAIL)),
     ("get", "/analytics/links", Access::Project(READ_MAIL)),
     ("get", "/analytics/timeseries", Access::Project(READ_MAIL)),

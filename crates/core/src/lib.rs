@@ -31,6 +31,7 @@ pub mod issue;
 pub mod job;
 pub mod locale;
 pub mod lost;
+pub mod month;
 pub mod name;
 mod names;
 pub mod patch;

@@ -3,7 +3,6 @@
 use crate::event::Activity;
 use crate::names;
 use crate::time::Timestamp;
-use crate::time_zone::Zone;
 
 names! {
     /// What is counted.
@@ -92,57 +91,5 @@ impl Quarter {
     /// The first of a day.
     pub fn first_of_day(day: i64) -> Self {
         Self(day * Self::A_DAY)
-    }
-}
-
-/// A month of the calendar (UTC): how many there were since the beginning of year 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Month(pub i64);
-
-impl Month {
-    /// The month in which an instant is.
-    pub fn of(at: Timestamp) -> Self {
-        let date = Zone::UTC.local(at).date();
-        Self(i64::from(date.year()) * 12 + i64::from(date.month()) - 1)
-    }
-
-    /// When it begins; the last instant that there is, for one beyond it.
-    pub fn begin(self) -> Timestamp {
-        let (year, month) = (self.0.div_euclid(12), self.0.rem_euclid(12) + 1);
-        let date = jiff::civil::Date::new(year as i16, month as i8, 1).unwrap_or(jiff::civil::Date::MAX);
-        Zone::UTC
-            .instant(date.to_datetime(jiff::civil::Time::midnight()))
-            .unwrap_or(Timestamp(i64::MAX >> 20))
-    }
-
-    /// The next one.
-    pub fn next(self) -> Self {
-        Self(self.0 + 1)
-    }
-}
-
-impl std::fmt::Display for Month {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:04}-{:02}", self.0.div_euclid(12), self.0.rem_euclid(12) + 1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_instant_is_in_the_month_that_its_date_says() {
-        for (at, month) in [
-            (0, "1970-01"),
-            (1_767_225_599_999, "2025-12"),
-            (1_767_225_600_000, "2026-01"),
-            (1_769_903_999_999, "2026-01"),
-        ] {
-            let of = Month::of(Timestamp(at));
-            assert_eq!(of.to_string(), month);
-            assert!(of.begin() <= Timestamp(at) && Timestamp(at) < of.next().begin(), "{month}");
-            assert_eq!(Month::of(of.begin()), of);
-        }
     }
 }

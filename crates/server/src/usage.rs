@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Args;
 use mailwright_app::project::billing::UsageLine;
-use mailwright_core::billing::Month;
 use mailwright_core::csv;
+use mailwright_core::month::Month;
 
 use crate::config::Config;
 use crate::setup;

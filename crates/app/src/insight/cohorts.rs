@@ -1,7 +1,7 @@
 //! Contacts by the month in which they were created, and who of them still opens.
 
+use mailwright_core::month::Month;
 use mailwright_core::project::Project;
-use mailwright_core::rollup::Month;
 use mailwright_store::body;
 use mailwright_store::insight::cohorts as store;
 
@@ -25,15 +25,15 @@ impl App {
     /// The contacts of the last months, this one included, with each month since. Months without contacts are left out.
     pub async fn cohorts(&self, project: &Project, months: i64) -> Result<Vec<CohortMonth>> {
         let (number, now) = (project.number, Month::of(self.clock().now()));
-        let from = Month(now.0 + 1 - months).begin();
+        let from = now.plus(1 - months).start();
         let cohorts = self.read(body!(async |rx| store::read(rx, number, from).await)).await?;
         let present = cohorts.into_iter().filter(|(_, cohort)| cohort.contacts > 0);
         let rows = present.flat_map(|(created, cohort)| {
-            (created.0..=now.0).map(move |month| CohortMonth {
+            (created.number()..=now.number()).map(move |month| CohortMonth {
                 created,
-                month: Month(month),
+                month: Month::from_number(month),
                 contacts: cohort.contacts,
-                opened: cohort.opened.get(&Month(month)).copied().unwrap_or_default(),
+                opened: cohort.opened.get(&Month::from_number(month)).copied().unwrap_or_default(),
             })
         });
         Ok(rows.collect())

@@ -9,7 +9,7 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::event::EMAIL_OPEN;
 use mailwright_core::filter::{Condition, EventTest, Filter, Group, Logic};
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
-use mailwright_core::rollup::Month;
+use mailwright_core::month::Month;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 

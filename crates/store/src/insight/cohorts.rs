@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mailwright_core::event::EMAIL_OPEN;
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
-use mailwright_core::rollup::Month;
+use mailwright_core::month::Month;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
@@ -23,8 +23,8 @@ pub(crate) type Opened = BTreeSet<(ProjectNumber, ContactId, Month)>;
 /// What the name of the counter of a cohort is, or of those of it who opened mails in a month.
 fn name(created: Month, opened: Option<Month>) -> String {
     match opened {
-        None => format!("{:06}", created.0),
-        Some(month) => format!("{:06} {:06}", created.0, month.0),
+        None => format!("{:06}", created.number()),
+        Some(month) => format!("{:06} {:06}", created.number(), month.number()),
     }
 }
 
@@ -50,9 +50,9 @@ pub(crate) async fn note(tx: &Tx<'_>, opened: &Opened, sums: &mut Sums) -> Resul
             &[
                 Arg::Ints(opened.iter().map(|(project, ..)| Some(project.0)).collect()),
                 Arg::Ids(opened.iter().map(|(_, contact, _)| Some((*contact).into())).collect()),
-                Arg::Ints(opened.iter().map(|(.., month)| Some(month.0)).collect()),
+                Arg::Ints(opened.iter().map(|(.., month)| Some(month.number())).collect()),
             ],
-            |r| Ok((ProjectNumber(r.get(0)?), r.get::<ContactId>(1)?, Month(r.get(2)?))),
+            |r| Ok((ProjectNumber(r.get(0)?), r.get::<ContactId>(1)?, Month::from_number(r.get(2)?))),
         )
         .await?;
     for (project, contact, month) in new {
@@ -77,10 +77,10 @@ pub(crate) async fn take_back(
                 args![
                     project,
                     *contact,
-                    month.0,
+                    month.number(),
                     EMAIL_OPEN,
-                    EventId::first_of(month.begin()),
-                    EventId::first_of(month.next().begin()),
+                    EventId::first_of(month.start()),
+                    EventId::first_of(month.end()),
                 ],
             )
             .await?;
@@ -105,7 +105,7 @@ pub(crate) async fn forget(
         )
         .await?;
     for month in months {
-        sums.add(project, Counter::Cohort, &name(cohort_of(contact), Some(Month(month))), -1);
+        sums.add(project, Counter::Cohort, &name(cohort_of(contact), Some(Month::from_number(month))), -1);
     }
     Ok(())
 }
@@ -133,11 +133,13 @@ pub async fn read(rx: &Rx<'_>, project: ProjectNumber, from: Timestamp) -> Resul
     for (name, value) in counters {
         let (created, opened) =
             name.split_once(' ').map_or((name.as_str(), None), |(of, month)| (of, Some(month)));
-        let (Ok(created), opened) = (created.parse().map(Month), opened.map(str::parse)) else { continue };
+        let (Ok(created), opened) = (created.parse().map(Month::from_number), opened.map(str::parse)) else {
+            continue;
+        };
         let cohort = cohorts.entry(created).or_default();
         match opened {
             None => cohort.contacts += value,
-            Some(Ok(month)) => *cohort.opened.entry(Month(month)).or_default() += value,
+            Some(Ok(month)) => *cohort.opened.entry(Month::from_number(month)).or_default() += value,
             Some(Err(_)) => {}
         }
     }

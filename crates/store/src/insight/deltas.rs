@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::join3;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::lost::Stretch;
-use mailwright_core::rollup::Month;
+use mailwright_core::month::Month;
 use mailwright_core::time::Timestamp;
 
 use crate::audience::touched;

@@ -1,9 +1,10 @@
 //! The limits of a project, as members see and set them.
 
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::billing::{Category, Month, is_warning, percent};
+use mailwright_core::billing::{Category, is_warning, percent};
 use mailwright_core::campaign::Campaign;
 use mailwright_core::ids::{CampaignId, ProjectNumber};
+use mailwright_core::month::Month;
 use mailwright_core::project::Project;
 use mailwright_core::role::Capability;
 use mailwright_store::body;

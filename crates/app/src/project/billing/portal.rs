@@ -1,6 +1,6 @@
 //! What members ask the payment service for: to subscribe, to pay, and what there is to pay.
 
-use mailwright_core::billing::Month;
+use mailwright_core::month::Month;
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;

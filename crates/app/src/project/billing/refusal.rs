@@ -1,6 +1,7 @@
 //! What is said of mails that a limit leaves no room for.
 
-use mailwright_core::billing::{Category, Month};
+use mailwright_core::billing::Category;
+use mailwright_core::month::Month;
 use mailwright_core::time::Timestamp;
 
 use crate::error::Error;

@@ -1,7 +1,8 @@
 //! How many mails projects had in a month, for those who bill by other means.
 
-use mailwright_core::billing::{Category, Month};
+use mailwright_core::billing::Category;
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::month::Month;
 use mailwright_core::project::Project;
 use mailwright_store::body;
 use mailwright_store::project as store;

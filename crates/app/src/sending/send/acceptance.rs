@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use futures_util::future::{join, join3, join4, try_join_all};
 use mailwright_core::address::EmailAddress;
-use mailwright_core::billing::{Category, Month};
+use mailwright_core::billing::Category;
 use mailwright_core::consent::Evidence;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::email::{EmailSource, Lane};
 use mailwright_core::excess::{Excess, MAX_LOADED, MAX_VARIABLES};
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TopicId};
+use mailwright_core::month::Month;
 use mailwright_core::template::TemplateType;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};

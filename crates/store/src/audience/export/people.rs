@@ -1,6 +1,6 @@
 //! The sections about the contact itself.
 
-use mailwright_core::rollup::Month;
+use mailwright_core::month::Month;
 use serde_json::json;
 
 use super::place::{Key, Place, Section, id, number, text, time, value};
@@ -124,7 +124,7 @@ pub(super) const OPENED_MONTHS: Section = Section {
     page: 100,
     read: |r| {
         let month: i64 = r.get(1)?;
-        Ok((Place { number: month, ..Place::id(r.get(0)?) }, json!(Month(month).to_string())))
+        Ok((Place { number: month, ..Place::id(r.get(0)?) }, json!(Month::from_number(month).to_string())))
     },
 };
 

@@ -7,8 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mailwright_core::billing::{Category, Figures, Limits, Month, is_warning};
+use mailwright_core::billing::{Category, Figures, Limits, is_warning};
 use mailwright_core::ids::{NoticeId, ProjectNumber};
+use mailwright_core::month::Month;
 use mailwright_core::time::Timestamp;
 
 use super::notice::{self, Notice};

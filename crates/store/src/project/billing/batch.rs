@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mailwright_core::billing::Month;
 use mailwright_core::ids::{BatchId, ProjectNumber};
+use mailwright_core::month::Month;
 use mailwright_core::time::Timestamp;
 
 use super::account::Account;

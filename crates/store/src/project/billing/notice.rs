@@ -1,7 +1,8 @@
 //! Mails that tell members of limits: which were told of, and which are to be sent.
 
-use mailwright_core::billing::{Category, Month};
+use mailwright_core::billing::Category;
 use mailwright_core::ids::{NoticeId, ProjectNumber};
+use mailwright_core::month::Month;
 
 use crate::args;
 use crate::database::error::{Error, Result};

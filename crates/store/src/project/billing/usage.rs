@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use mailwright_core::billing::{Category, Figures, Month};
+use mailwright_core::billing::{Category, Figures};
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::month::Month;
 use mailwright_core::time::Timestamp;
 
 use crate::args;

@@ -130,7 +130,7 @@ both_engines! {
             let target = filled(path, &project, &things[path]);
             let body = body(&world, method, path).to_string();
             let (key, person) = match access {
-                Access::Project(_) => (true, Some((403, "PROJECT_ACCESS_DENIED"))),
+                Access::Project((_, scopes)) => (scopes.is_some(), Some((403, "PROJECT_ACCESS_DENIED"))),
                 Access::Path(_) => (true, Some((404, "RESOURCE_NOT_FOUND"))),
                 Access::Mine(_) => (false, Some((404, "RESOURCE_NOT_FOUND"))),
                 Access::Send(_) | Access::Track(_) => (true, None),

@@ -56,7 +56,7 @@ both_engines! {
         // nor does any other answer, to whoever may ask for it
         let document = app.request("GET", "/openapi.json").send().await.assert_status(200).json();
         for (path, item) in mailwright_tests::members(&document["paths"]) {
-            if !mailwright_tests::members(item).contains_key("get") || path == "/auth/logout" {
+            if !mailwright_tests::members(item).contains_key("get") || ["/auth/logout", "/activity/stream"].contains(&path.as_str()) {
                 continue;
             }
             let named = path.starts_with("/projects/") || path.starts_with("/users/@me/projects/");

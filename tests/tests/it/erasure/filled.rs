@@ -181,7 +181,8 @@ async fn behind_its_back(app: &App, email: &str, word: &str, contact: &str) {
          insert into workflow_refusals (project_id, event_id, contact_id, refused) \
          values ({project}, {id2}, {contact}, {told}); \
          insert into verification_results (project_id, job_id, position, email, flags, reasons, meant) \
-         values ({project}, {id}, 0, '{email}', 0, {none}, null);"
+         values ({project}, {id}, 0, '{email}', 0, {none}, null); \
+         insert into contact_months (project_id, contact_id, month) values ({project}, {contact}, 24000);"
     ))
     .await;
 }

@@ -13,8 +13,8 @@ use tokio::process::Command;
 
 use super::reference;
 
-/// These act on what the others need, or end the session.
-const LEFT_OUT: [&str; 2] = ["logOut", "endSession"];
+/// These act on what the others need, end the session, or go on for minutes.
+const LEFT_OUT: [&str; 3] = ["logOut", "endSession", "followActivity"];
 
 /// What opens an operation.
 fn opened_by(operation: &Value, scheme: &str) -> bool {

@@ -100,19 +100,19 @@ impl<'de> Deserialize<'de> for Limit {
 pub(crate) struct BillingLimitsChange {
     /// Mails of workflows in a month, 1 to 1,000,000,000.
     #[serde(default)]
-    #[schema(value_type = Option<i64>, required)]
+    #[schema(value_type = Option<i64>, required, minimum = 1, maximum = 1_000_000_000)]
     workflows: Patch<Limit>,
     /// Mails of campaigns.
     #[serde(default)]
-    #[schema(value_type = Option<i64>, required)]
+    #[schema(value_type = Option<i64>, required, minimum = 1, maximum = 1_000_000_000)]
     campaigns: Patch<Limit>,
     /// Other mails.
     #[serde(default)]
-    #[schema(value_type = Option<i64>, required)]
+    #[schema(value_type = Option<i64>, required, minimum = 1, maximum = 1_000_000_000)]
     transactional: Patch<Limit>,
     /// Mails that come in.
     #[serde(default)]
-    #[schema(value_type = Option<i64>, required)]
+    #[schema(value_type = Option<i64>, required, minimum = 1, maximum = 1_000_000_000)]
     inbound: Patch<Limit>,
 }
 

@@ -18,7 +18,8 @@ both_engines! {
         assert_eq!(
             config["features"],
             json!({
-                "signup": {"enabled": true, "firstUser": false}, "billing": off, "storage": off, "smtp": off,
+                "signup": {"enabled": true, "firstUser": false}, "billing": off, "smtp": off,
+                "storage": {"enabled": true, "s3Enabled": true},
                 "authProviders": {"github": false, "google": false},
             })
         );

@@ -69,8 +69,29 @@ use crate::sending::{campaign, domain, email, send, template, upload};
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(docs::Document::openapi())
         .merge(content_routes())
+        .merge(insight_routes())
         .merge(workflow_routes())
         .merge(account_routes())
+}
+
+/// The routes of what happened in a project.
+fn insight_routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        // activity
+        .routes(routes!(activity::list))
+        .routes(routes!(activity::types_of_feed))
+        .routes(routes!(activity::stats))
+        .routes(routes!(activity::recent_count))
+        .routes(routes!(stream::follow))
+        .routes(routes!(upcoming::list))
+        // analytics
+        .routes(routes!(analytics::timeseries))
+        .routes(routes!(analytics::top_campaigns))
+        .routes(routes!(analytics::campaign_stats))
+        .routes(routes!(analytics::top_events))
+        .routes(routes!(recipients::domains))
+        .routes(routes!(recipients::links))
+        .routes(routes!(cohorts::list))
 }
 
 /// The routes of what a project sends, and to whom.
@@ -110,21 +131,6 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(topic::list, topic::create))
         .routes(routes!(topic::get, topic::update, topic::delete))
         .routes(routes!(topic::of_contact, topic::set_of_contact))
-        // activity
-        .routes(routes!(activity::list))
-        .routes(routes!(activity::types_of_feed))
-        .routes(routes!(activity::stats))
-        .routes(routes!(activity::recent_count))
-        .routes(routes!(stream::follow))
-        .routes(routes!(upcoming::list))
-        .routes(routes!(recipients::domains))
-        .routes(routes!(recipients::links))
-        .routes(routes!(cohorts::list))
-        // analytics
-        .routes(routes!(analytics::timeseries))
-        .routes(routes!(analytics::top_campaigns))
-        .routes(routes!(analytics::campaign_stats))
-        .routes(routes!(analytics::top_events))
         // templates
         .routes(routes!(template::list, template::create))
         .routes(routes!(template::get, template::update, template::delete))

@@ -57,6 +57,7 @@ struct Shared {
     reopened: AtomicUsize,
 }
 
+#[expect(clippy::print_stdout, reason = "stats worth seeing")]
 async fn run(mut apps: Vec<App>) {
     let mut random = Random::from_environment();
     let shared = Arc::new(Shared {
@@ -129,22 +130,21 @@ async fn follow(shared: Arc<Shared>, stream: Events, mut random: Random) -> Vec<
     let mut stream = Some(stream);
     let mut left = random.below(2_000);
     loop {
-        let open = match stream.as_mut() {
-            Some(open) => open,
-            None => {
-                shared.reopened.fetch_add(1, Ordering::Relaxed);
-                let address = &shared.addresses[random.below(shared.addresses.len() as u64) as usize];
-                match Events::open(address, "/activity/stream", &shared.key, &last).await {
-                    Ok(opened) => {
-                        left = random.below(2_000);
-                        stream.insert(opened)
-                    }
-                    Err(error) if error.to_string().contains(" 4") => panic!("{error}"),
-                    // the process was killed
-                    Err(_) => {
-                        tokio::time::sleep(random.millis(200)).await;
-                        continue;
-                    }
+        let open = if let Some(open) = stream.as_mut() {
+            open
+        } else {
+            shared.reopened.fetch_add(1, Ordering::Relaxed);
+            let address = &shared.addresses[random.below(shared.addresses.len() as u64) as usize];
+            match Events::open(address, "/activity/stream", &shared.key, &last).await {
+                Ok(opened) => {
+                    left = random.below(2_000);
+                    stream.insert(opened)
+                }
+                Err(error) if error.to_string().contains(" 4") => panic!("{error}"),
+                // the process was killed
+                Err(_) => {
+                    tokio::time::sleep(random.millis(200)).await;
+                    continue;
                 }
             }
         };

@@ -150,7 +150,7 @@ both_engines! {
             assert!(items(&page["data"]).len() <= 2);
             paged.extend_from_slice(items(&page["data"]));
             let Some(next) = page["cursor"].as_str() else { break };
-            cursor = next.to_owned();
+            next.clone_into(&mut cursor);
         }
         assert_eq!(paged, errors);
     }

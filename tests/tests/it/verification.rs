@@ -175,7 +175,7 @@ both_engines! {
         assert!(page.0 == Some(2) && page.1.contains("the text is no list of domains"), "{page:?}");
         assert_eq!(app.run(&["verification", "lists"]).await, shipped, "nothing changed");
 
-        let domains: String = (0..9_000).map(|number| format!("d{number}.test\n")).collect();
+        let domains = numbered('d', 9_000);
         let taken = refresh(&app, format!("new-disposable.test\n{domains}"), 200).await;
         assert_eq!(taken.0, Some(0), "{taken:?}");
         assert!(taken.1.contains("9001 domains  disposable  https://raw.githubusercontent.com/"), "{taken:?}");
@@ -190,9 +190,15 @@ both_engines! {
     }
 }
 
+/// So many domains, one in each line.
+fn numbered(letter: char, count: usize) -> String {
+    let domains: Vec<String> = (0..count).map(|number| format!("{letter}{number}.test\n")).collect();
+    domains.concat()
+}
+
 /// Fetches the lists from a mirror that has this one of disposable domains, and answers so for the other.
 async fn refresh(app: &App, disposable: String, status: u16) -> (Option<i32>, String) {
-    let personal: String = (0..6_000).map(|number| format!("p{number}.test\n")).collect();
+    let personal = numbered('p', 6_000);
     let mirror = Receiver::start(move |call, _| match call.target.as_str() {
         "/raw.githubusercontent.com/disposable-email-domains/disposable-email-domains/main/disposable_email_blocklist.conf" => {
             Reply::Status(200, disposable.clone())

@@ -268,12 +268,11 @@ async fn let_in<C: Needs>(app: &App, parts: &Parts, place: Place) -> Result<(Ide
     let caller = of_place(caller, &place)?;
     need.met_by(&caller)?;
     let number = caller.project.number;
-    let entrance = match session {
-        Some(session) => Entrance::Member { session, place, number, need },
-        None => {
-            let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?.to_owned();
-            Entrance::Key { token, place, number, need }
-        }
+    let entrance = if let Some(session) = session {
+        Entrance::Member { session, place, number, need }
+    } else {
+        let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?.to_owned();
+        Entrance::Key { token, place, number, need }
     };
     Ok((caller, entrance))
 }

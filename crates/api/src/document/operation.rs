@@ -112,8 +112,10 @@ impl Traits {
         let is_read =
             ["application/json", "multipart/form-data"].iter().any(|kind| content.get(kind).is_some());
         let names_project = path.contains("/projects/{id}") || path.contains("{projectId}");
+        // no key opens these, and yet they are about a project
+        let erases = path.starts_with("/erasures") || path.ends_with("/erase");
         Self {
-            project_in_header: opens.key && opens.session && !names_project,
+            project_in_header: (opens.key || erases) && opens.session && !names_project,
             is_limited: opens.key || opens.session,
             // what recipients send counts as empty when it cannot be read
             takes_body: is_read && !manner.is_for_recipients,

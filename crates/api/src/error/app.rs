@@ -35,15 +35,13 @@ impl From<mailwright_app::Error> for ApiError {
             E::SenderRefused(message) => Self::new(StatusCode::FORBIDDEN, "INTERNAL_SERVER_ERROR", message),
             E::Forbidden(message) => Self::new(StatusCode::FORBIDDEN, "PROJECT_ACCESS_DENIED", message),
             E::KeyReused { key, request, at, status_code } => {
-                let message = format!("The idempotency key {key} was already used by {request}.");
-                Self::new(StatusCode::CONFLICT, "IDEMPOTENCY_KEY_REUSED", message)
-                    .details(json!({
-                        "key": key,
-                        "originalRequest": request,
-                        "originalRequestAt": at,
-                        "originalStatusCode": status_code,
-                    }))
-                    .suggest("The first request was performed and this one was not. Use a new key for a new request.")
+                let error = Self::key_reused(&key, &request);
+                error.details(json!({
+                    "key": key,
+                    "originalRequest": request,
+                    "originalRequestAt": at,
+                    "originalStatusCode": status_code,
+                }))
             }
             E::NotAllowed(message) => Self::forbidden(message),
             E::NotSignedIn(why) => Self::forbidden(why.text()),
@@ -61,10 +59,7 @@ impl From<mailwright_app::Error> for ApiError {
             E::NoBilling => Self::no_billing(),
             E::NotConfigured(message) => Self::not_set_up(message),
             E::PaymentService(reason) => Self::payment_service(&reason),
-            E::TooManyBatches => {
-                let message = "The project has two batches of addresses under way. Wait until one has been answered.";
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(1)
-            }
+            E::TooManyBatches => Self::too_many_batches(),
             E::TooManyChanges { retry_after } => {
                 let message =
                     format!("This subscription was changed too often. Try again in {retry_after} seconds.");
@@ -76,11 +71,7 @@ impl From<mailwright_app::Error> for ApiError {
             E::QueueFull(message) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(5)
             }
-            E::BookmarkGone => {
-                let message = "What happened since this event of the stream is not kept any more.";
-                Self::new(StatusCode::GONE, "STREAM_EXPIRED", message)
-                    .suggest("Read /activity for what happened since, and follow again without Last-Event-ID.")
-            }
+            E::BookmarkGone => Self::stream_expired(),
             E::Picture(refused) => Self::picture_refused(refused.to_string(), refused.code()),
             E::Busy(message) => Self::busy(message),
             E::ProjectReset => Self::new(

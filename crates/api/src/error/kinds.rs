@@ -223,6 +223,23 @@ impl ApiError {
             .suggest("Wait as long as the Retry-After header says, and spread requests over time.")
     }
 
+    pub(crate) fn key_reused(key: &str, request: &str) -> Self {
+        let message = format!("The idempotency key {key} was already used by {request}.");
+        Self::new(StatusCode::CONFLICT, "IDEMPOTENCY_KEY_REUSED", message)
+            .suggest("The first request was performed and this one was not. Use a new key for a new request.")
+    }
+
+    pub(crate) fn too_many_batches() -> Self {
+        let message = "The project has two batches of addresses under way. Wait until one has been answered.";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(1)
+    }
+
+    pub(crate) fn stream_expired() -> Self {
+        let message = "What happened since this event of the stream is not kept any more.";
+        Self::new(StatusCode::GONE, "STREAM_EXPIRED", message)
+            .suggest("Read /activity for what happened since, and follow again without Last-Event-ID.")
+    }
+
     pub(crate) fn too_many_invalid_keys(retry_after: i64, limit: i64) -> Self {
         let message = format!(
             "More than {limit} requests in a minute came from here with keys that are not valid. Try again in {retry_after} seconds."

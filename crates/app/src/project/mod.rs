@@ -69,6 +69,7 @@ impl State {
 
 /// How far the setting-up of a project has come.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a step of its own, in no order")]
 pub struct SetupState {
     /// Whether it can send from a domain.
     pub has_verified_domain: bool,

@@ -46,6 +46,7 @@ const SQLITE_FILES: usize = 24;
 /// Every setting. The meaning of each is in `defaults.toml`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub(crate) struct Config {
     pub(crate) listen: String,
     pub(crate) data_dir: PathBuf,

@@ -63,7 +63,7 @@ both_engines! {
         }
         assert!(asked["success_url"].ends_with("/settings?tab=billing&success=true"), "{asked:?}");
         assert!(asked["cancel_url"].ends_with("/settings?tab=billing&canceled=true"), "{asked:?}");
-        let anchor: i64 = asked["subscription_data[billing_cycle_anchor]"].parse().unwrap();
+        let anchor: i64 = asked["subscription_data[billing_cycle_anchor]"].parse().expect("a number");
         assert!(anchor > app.now() / 1000 && anchor < app.now() / 1000 + 32 * 86_400, "{anchor}");
         assert!(!world.has_subscription().await, "nobody has paid yet");
         world.subscribe("acme").await;

@@ -194,7 +194,7 @@ both_engines! {
         let reply = session.command("MAIL FROM:<ada@example.com>").await;
         assert!(reply.starts_with("250"), "{reply}");
         let reply = session.command(&format!("RCPT TO:<{to}>")).await;
-        assert!(reply.starts_with("4"), "{reply}");
+        assert!(reply.starts_with('4'), "{reply}");
         assert_eq!(limit_of(&world.limits().await, "inbound"), (&json!(2), 2));
         world.eventually_told("has reached a limit", 1).await;
         world.app.advance(OVER_A_MINUTE).await;

@@ -56,7 +56,7 @@ async fn results(app: &App, job: &str, query: &str) -> Vec<Value> {
         all.extend_from_slice(items(&page["results"]));
         let Some(next) = page["cursor"].as_str() else { return all };
         assert_eq!(page["hasMore"], true);
-        cursor = next.to_owned();
+        next.clone_into(&mut cursor);
     }
 }
 

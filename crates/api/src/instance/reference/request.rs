@@ -10,6 +10,9 @@ use super::shape::plain_text;
 /// them.
 const IN_LINKS: [&str; 3] = ["token", "code", "state"];
 
+/// The header that names the project of a request with a session.
+pub(super) const PROJECT: &str = "X-Project-Id";
+
 /// What a request is sent with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Credential {
@@ -42,6 +45,8 @@ pub(super) struct Request {
     pub(super) method: String,
     pub(super) url: String,
     pub(super) credential: Credential,
+    /// The id of the project, for a session.
+    pub(super) project: Option<String>,
     pub(super) payload: Payload,
     /// Whether the answer is JSON.
     pub(super) answers_json: bool,
@@ -63,11 +68,14 @@ impl Request {
             () if callers.session && !callers.nobody => Credential::Session(instance.cookie.to_owned()),
             () => Credential::Nothing,
         };
+        let named = operation.parameters.iter().find(|parameter| parameter.name == PROJECT);
+        let is_session = matches!(credential, Credential::Session(_));
         let success = operation.answers.iter().find(|answer| answer.status.starts_with('2'));
         Self {
             method: operation.method.clone(),
             url: instance.base_url.link(&path_and_query(operation)),
             credential,
+            project: named.filter(|_| is_session).map(|parameter| parameter.example.clone()),
             payload: operation.bodies.first().map_or(Payload::Nothing, payload),
             answers_json: success
                 .is_some_and(|answer| answer.bodies.iter().any(|body| body.media == "application/json")),

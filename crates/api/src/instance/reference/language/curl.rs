@@ -1,6 +1,6 @@
 //! curl, for a POSIX shell.
 
-use super::super::request::{Credential, Payload, Request, example_file};
+use super::super::request::{Credential, PROJECT, Payload, Request, example_file};
 
 /// Writes an example.
 pub(super) fn write(request: &Request) -> String {
@@ -12,6 +12,9 @@ pub(super) fn write(request: &Request) -> String {
         Credential::Key => parts.push("-H \"Authorization: Bearer $API_KEY\"".into()),
         Credential::Session(cookie) => parts.push(format!("-b \"{cookie}=$SESSION\"")),
         Credential::Nothing => {}
+    }
+    if let Some(project) = &request.project {
+        parts.push(format!("-H {}", quoted(&format!("{PROJECT}: {project}"))));
     }
     match &request.payload {
         Payload::Nothing => {}

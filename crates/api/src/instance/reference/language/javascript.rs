@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::request::{Credential, Payload, Request, example_file};
+use super::super::request::{Credential, PROJECT, Payload, Request, example_file};
 use super::{Dialect, literal, quoted};
 
 const DIALECT: Dialect = Dialect { truth: ["false", "true"], null: "null", text: quoted, step: 2 };
@@ -15,6 +15,9 @@ pub(super) fn write(request: &Request) -> String {
         Credential::Key => headers.push("Authorization: `Bearer ${process.env.API_KEY}`".to_owned()),
         Credential::Session(cookie) => headers.push(format!("Cookie: `{cookie}=${{process.env.SESSION}}`")),
         Credential::Nothing => {}
+    }
+    if let Some(project) = &request.project {
+        headers.push(format!("\"{PROJECT}\": {}", quoted(project)));
     }
     let body = match &request.payload {
         Payload::Nothing => None,

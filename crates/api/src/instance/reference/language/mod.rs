@@ -85,6 +85,7 @@ mod tests {
             method: "POST".into(),
             url: "http://127.0.0.1:8080/v1/it's".into(),
             credential: Credential::Key,
+            project: None,
             payload,
             answers_json: true,
         }
@@ -140,12 +141,14 @@ mod tests {
     fn a_session_is_a_cookie_and_no_credential_is_none() {
         let session = Request {
             credential: Credential::Session("mailwright_session".into()),
+            project: Some("0199-id".into()),
             ..request(Payload::Nothing)
         };
         let open = Request { credential: Credential::Nothing, ..request(Payload::Nothing) };
         for language in LANGUAGES {
             let text = (language.write)(&session);
             assert!(text.contains("mailwright_session") && text.contains("SESSION"), "{text}");
+            assert!(text.contains("X-Project-Id") && text.contains("0199-id"), "{text}");
             let text = (language.write)(&open);
             assert!(!text.contains("API_KEY") && !text.contains("SESSION"), "{text}");
         }

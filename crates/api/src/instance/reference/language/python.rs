@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::request::{Credential, Payload, Request, example_file};
+use super::super::request::{Credential, PROJECT, Payload, Request, example_file};
 use super::{Dialect, literal, quoted};
 
 const DIALECT: Dialect = Dialect { truth: ["False", "True"], null: "None", text: quoted, step: 4 };
@@ -18,6 +18,9 @@ pub(super) fn write(request: &Request) -> String {
             arguments.push(format!("cookies={{{}: os.environ[\"SESSION\"]}}", quoted(cookie)));
         }
         Credential::Nothing => {}
+    }
+    if let Some(project) = &request.project {
+        arguments.push(format!("headers={{\"{PROJECT}\": {}}}", quoted(project)));
     }
     match &request.payload {
         Payload::Nothing => {}

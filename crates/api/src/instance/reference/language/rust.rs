@@ -1,6 +1,6 @@
 //! Rust with the crate `reqwest`, inside an asynchronous function.
 
-use super::super::request::{Credential, Payload, Request, example_file};
+use super::super::request::{Credential, PROJECT, Payload, Request, example_file};
 use super::{Dialect, literal};
 
 const DIALECT: Dialect = Dialect { truth: ["false", "true"], null: "null", text: quoted, step: 4 };
@@ -14,6 +14,9 @@ pub(super) fn write(request: &Request) -> String {
         Credential::Session(cookie) => calls
             .push(format!(".header(\"Cookie\", format!(\"{cookie}={{}}\", std::env::var(\"SESSION\")?))")),
         Credential::Nothing => {}
+    }
+    if let Some(project) = &request.project {
+        calls.push(format!(".header(\"{PROJECT}\", {})", quoted(project)));
     }
     match &request.payload {
         Payload::Nothing => {}

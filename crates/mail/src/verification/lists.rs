@@ -239,7 +239,8 @@ mod tests {
         for list in PublishedList::ALL {
             assert!(list.origin().contains("2026"), "{}", list.origin());
             let shipped = Lists::default().of(list).len();
-            let text = |count: usize| (0..count).map(|n| format!("d{n}.example\n")).collect::<String>();
+            let line = |number: usize| format!("d{number}.example\n");
+            let text = |count: usize| (0..count).map(line).collect::<Vec<_>>().concat();
             let refused = Lists::default().renewed(list, &text(shipped / 2 - 1)).unwrap_err();
             assert_eq!(refused, ListError::TooSmall { read: shipped / 2 - 1, least: shipped / 2 });
             let lists = Lists::default().renewed(list, &text(shipped / 2)).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! A row of `erasures` is receipt, lock and cursor at once. [`begin`] removes the contact's row, so that from its commit
 //! on nothing finds the person: no campaign, no workflow, no send and no event. A send or an event with the address is
-//! refused until the erasure is done. Each [`step`] is a transaction that holds the row, does a bounded part of the next
+//! refused until the erasure is done. Each [`step()`] is a transaction that holds the row, does a bounded part of the next
 //! stage, and notes how far it came. So a process that dies loses one step at most, and several processes that work on
 //! the same erasure wait for each other and repeat nothing.
 //!

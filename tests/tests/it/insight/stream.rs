@@ -117,6 +117,25 @@ both_engines! {
         assert_eq!(numbers(&take(&mut late, 1).await), [13]);
     }
 
+    async fn large_entries_come_in_several_pages(engine: Engine) {
+        let app = App::start(engine).await;
+        let start = follow(&app, "", "").await.last_id().to_owned();
+        let large = "x".repeat(20_000);
+        for number in 0..40 {
+            let data = json!({"number": number, "text": large});
+            track_ok(&app, json!({"email": "ann@example.com", "event": "large", "data": data})).await;
+        }
+        let mut events = follow(&app, "types=event.triggered", &start).await;
+        let told = take(&mut events, 40).await;
+        assert_eq!(numbers(&told), (0..40).collect::<Vec<_>>());
+        assert!(told.iter().all(|entry| entry["metadata"]["eventData"]["text"] == large));
+        // from the middle of a page
+        let mut events = follow(&app, "types=event.triggered", &start).await;
+        assert_eq!(numbers(&take(&mut events, 9).await), (0..9).collect::<Vec<_>>());
+        let mut again = follow(&app, "types=event.triggered", events.last_id()).await;
+        assert_eq!(numbers(&take(&mut again, 31).await), (9..40).collect::<Vec<_>>());
+    }
+
     async fn a_bookmark_is_good_for_the_time_that_is_set(engine: Engine) {
         let app = App::builder(engine).env("MAILWRIGHT_ACTIVITY_STREAM_HOURS", "2").start().await;
         let mut events = follow(&app, "", "").await;

@@ -29,6 +29,9 @@ use crate::App;
 use crate::background::runner::Waker;
 use crate::error::{Error, Result};
 
+/// So many bytes end a page: a client that takes none of it costs that much, and one entry more.
+const PAGE_BYTES: usize = 128 * 1024;
+
 /// How entries are written for clients, one line each.
 pub type Write = fn(Entry) -> String;
 
@@ -206,16 +209,26 @@ impl Follower {
                 return Ok(if events.is_empty() { None } else { Some(events) });
             }
             self.take(&row, &mut events);
-            self.at = Bookmark::behind(row.position);
+            if events.len() >= PAGE_BYTES {
+                break;
+            }
         }
         Ok(Some(events))
     }
 
-    fn take(&self, row: &Row, events: &mut String) {
-        let is_new = |line: &&lines::Line| line.index >= self.at.index && self.wanted.has(&line.entry);
-        for line in row.lines.iter().filter(is_new) {
-            events.push_str(&line.text);
+    /// Adds what is wanted of a row, as much as makes a page, and moves on behind it.
+    fn take(&mut self, row: &Row, events: &mut String) {
+        let from = self.at.index;
+        for line in row.lines.iter().filter(|line| line.index >= from) {
+            if self.wanted.has(&line.entry) {
+                events.push_str(&line.text);
+            }
+            if events.len() >= PAGE_BYTES {
+                self.at = Bookmark { position: row.position, index: line.index + 1 };
+                return;
+            }
         }
+        self.at = Bookmark::behind(row.position);
     }
 }
 

@@ -1,18 +1,18 @@
 //! Everything that a project has about a person, as one JSON document that is written while it is read: a page at a time,
 //! by the way of slow reads, so that neither the memory nor other requests depend on how much the person has.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::Stream;
 use futures_util::stream::try_unfold;
-use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::ids::ContactId;
 use mailwright_core::project::Project;
 use mailwright_store::audience::export::{self as store, Person, Place, SECTIONS};
 use mailwright_store::{Error as StoreError, Patience, body, retrying};
 use serde_json::{Value as Json, json};
 
+use super::places;
 use crate::App;
 use crate::error::{Error, Result};
 
@@ -21,45 +21,11 @@ pub const AT_ONCE: usize = 2;
 /// How long a page is tried again for which there was no place.
 const PATIENCE: Patience = Patience { tries: 5, time: Duration::from_secs(30) };
 
-/// How many exports each project has under way.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Places(Arc<Mutex<BTreeMap<ProjectNumber, usize>>>);
-
-impl Places {
-    fn take(&self, project: ProjectNumber) -> Option<Taken> {
-        let mut under_way = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = under_way.entry(project).or_default();
-        if *number >= AT_ONCE {
-            return None;
-        }
-        *number += 1;
-        Some(Taken { places: self.clone(), project })
-    }
-}
-
-/// A place, which is free again when this is dropped: also when the client goes before the end.
-struct Taken {
-    places: Places,
-    project: ProjectNumber,
-}
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        let mut under_way = self.places.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(number) = under_way.get_mut(&self.project) {
-            *number -= 1;
-            if *number == 0 {
-                under_way.remove(&self.project);
-            }
-        }
-    }
-}
-
 /// Where an export is.
 struct At {
     app: App,
     person: Arc<Person>,
-    _place: Taken,
+    _place: places::Place,
     /// The number of the section; all of them are done when there is none with it.
     section: usize,
     /// The last row of the section that was written; `None` before its beginning.
@@ -142,23 +108,5 @@ async fn page(at: &At, section: usize) -> Result<(Vec<Json>, Option<Place>)> {
             }
             read => return Ok(read?),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_project_has_so_many_places_and_each_is_free_again_when_it_is_left() {
-        let places = Places::default();
-        let (one, other) = (ProjectNumber(1), ProjectNumber(2));
-        let taken: Vec<_> = (0..AT_ONCE).map(|_| places.take(one)).collect();
-        assert!(taken.iter().all(Option::is_some));
-        assert!(places.take(one).is_none());
-        assert!(places.take(other).is_some(), "another project has its own");
-        drop(taken);
-        assert!(places.take(one).is_some());
-        assert!(places.0.lock().unwrap().is_empty(), "nothing is kept of who has none under way");
     }
 }

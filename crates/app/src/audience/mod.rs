@@ -11,6 +11,7 @@ mod event_fields;
 pub mod export;
 pub mod import;
 pub(crate) mod locale;
+mod places;
 pub mod segment;
 pub mod subscription;
 pub mod suppression;
@@ -23,6 +24,7 @@ use mailwright_store::audience::email_search_cache::EmailSearchCaches;
 use mailwright_store::{Coalescer, Db};
 
 use crate::audience::event_fields::EventFields;
+use crate::audience::places::Places;
 use crate::audience::segment::LiveSegments;
 use crate::background::runner::Waker;
 
@@ -35,7 +37,7 @@ pub(crate) struct State {
     email_search_caches: EmailSearchCaches,
     verification: verification::State,
     erasures: Waker,
-    exports: export::Places,
+    exports: Places,
 }
 
 impl State {
@@ -48,7 +50,7 @@ impl State {
             email_search_caches: EmailSearchCaches::new(db.clone()),
             verification: verification::State::new(dns),
             erasures: Waker::default(),
-            exports: export::Places::default(),
+            exports: Places::new(export::AT_ONCE),
         }
     }
 }

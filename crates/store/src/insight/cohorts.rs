@@ -15,7 +15,7 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
-use crate::insight::counter::{Counter, Sums};
+use crate::insight::counter::{self, BEYOND_DIGITS, Counter, Sums};
 
 /// Contacts with an open in a month.
 pub(crate) type Opened = BTreeSet<(ProjectNumber, ContactId, Month)>;
@@ -121,14 +121,8 @@ pub struct Cohort {
 
 /// The cohorts from a month on.
 pub async fn read(rx: &Rx<'_>, project: ProjectNumber, from: Timestamp) -> Result<BTreeMap<Month, Cohort>> {
-    let counters = rx
-        .all(
-            "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = 'cohort' \
-             and name >= $2 group by name",
-            args![project, name(Month::of(from), None)],
-            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
-        )
-        .await?;
+    let names = (&*name(Month::of(from), None), BEYOND_DIGITS);
+    let counters = counter::between(rx, project, Counter::Cohort, names).await?;
     let mut cohorts: BTreeMap<Month, Cohort> = BTreeMap::new();
     for (name, value) in counters {
         let (created, opened) =

@@ -4,7 +4,7 @@
 //! A transaction gathers its changes in [`Sums`] and writes them once, in the order of their keys. A counter is divided
 //! into shards by connection, so that transactions do not wait for each other's counters.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use futures_util::future::join;
 use mailwright_core::activity::Place;
@@ -122,26 +122,6 @@ pub async fn value(rx: &mut Rx<'_>, project: ProjectNumber, counter: Counter, na
     .await
 }
 
-/// The counters of a kind that have one of the given names.
-pub async fn named(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    counter: Counter,
-    names: &BTreeSet<String>,
-) -> Result<Vec<(String, i64)>> {
-    rx.all(
-        "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = $2 and name {in $3} \
-         group by name",
-        &[
-            project.into(),
-            counter.as_str().into(),
-            Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect()),
-        ],
-        |r| Ok((r.get(0)?, r.get(1)?)),
-    )
-    .await
-}
-
 /// Every counter of a kind by name, those at zero left out.
 pub async fn values(rx: &mut Rx<'_>, project: ProjectNumber, counter: Counter) -> Result<Vec<(String, i64)>> {
     rx.all(
@@ -154,11 +134,11 @@ pub async fn values(rx: &mut Rx<'_>, project: ProjectNumber, counter: Counter) -
 }
 
 /// Some counters of a kind by name; those that do not exist are left out.
-pub async fn some(
-    rx: &mut Rx<'_>,
+pub async fn some<'n>(
+    rx: &Rx<'_>,
     project: ProjectNumber,
     counter: Counter,
-    names: &[String],
+    names: impl IntoIterator<Item = &'n String>,
 ) -> Result<Vec<(String, i64)>> {
     rx.all(
         "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = $2 and name {in $3} \
@@ -166,7 +146,7 @@ pub async fn some(
         &[
             project.into(),
             counter.as_str().into(),
-            Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect()),
+            Arg::Texts(names.into_iter().map(|name| Some(name.as_str().into())).collect()),
         ],
         |r| Ok((r.get(0)?, r.get(1)?)),
     )
@@ -180,10 +160,41 @@ pub async fn beginning(
     counter: Counter,
     prefix: &str,
 ) -> Result<Vec<(String, i64)>> {
+    between(rx, project, counter, (prefix, &end_of(prefix))).await
+}
+
+/// The first text after all those that begin with a digit.
+pub(crate) const BEYOND_DIGITS: &str = ":";
+
+/// The counters of a kind whose names are from one text on and before another.
+pub(crate) async fn between(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    (from, to): (&str, &str),
+) -> Result<Vec<(String, i64)>> {
     rx.all(
         "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = $2 \
          and name >= $3 and name < $4 group by name",
-        args![project, counter.as_str(), prefix, end_of(prefix)],
+        args![project, counter.as_str(), from, to],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// Removes the first counters of a kind whose names are before a text, so many at most, and returns their shards.
+pub(crate) async fn take_before(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    before: &str,
+    most: i64,
+) -> Result<Vec<(String, i64)>> {
+    tx.all(
+        "delete from counters where project_id = $1 and kind = $2 and (name, shard) in \
+         (select name, shard from counters where project_id = $1 and kind = $2 and name < $3 \
+         order by name limit $4) returning name, value",
+        args![project, counter.as_str(), before, most],
         |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await

@@ -14,8 +14,8 @@ use mailwright_core::time::Timestamp;
 use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
-use crate::insight::counter::{Counter, Sums};
-use crate::insight::figures::{Figures, put, take};
+use crate::insight::counter::{self, BEYOND_DIGITS, Counter, Sums};
+use crate::insight::figures::{Figures, put, put_signed, take, take_signed};
 
 /// Most domains that are counted by name of a day.
 pub const MOST_NAMED: usize = 250;
@@ -64,14 +64,8 @@ pub async fn read(rx: &Rx<'_>, project: ProjectNumber, (first, last): (i64, i64)
     for (day, bytes) in days {
         found.insert(day, decode(&bytes).ok_or_else(corrupt)?);
     }
-    let counters = rx
-        .all(
-            "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = 'domain_day' \
-             and name >= $2 and name < $3 group by name",
-            args![project, beginning(first), beginning(last + 1)],
-            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
-        )
-        .await?;
+    let names = (&*beginning(first), &*beginning(last + 1));
+    let counters = counter::between(rx, project, Counter::DomainDay, names).await?;
     add(&mut found, &counters);
     let mut sums = Domains::new();
     for (domain, figures) in found.into_values().flatten() {
@@ -98,15 +92,7 @@ fn corrupt() -> Error {
 
 /// Folds counters into the rows of their days; whether there may be more.
 pub async fn fold(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
-    let gone = tx
-        .all(
-            "delete from counters where project_id = $1 and kind = 'domain_day' and (name, shard) in \
-             (select name, shard from counters where project_id = $1 and kind = 'domain_day' order by name limit $2) \
-             returning name, value",
-            args![project, STEP],
-            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
-        )
-        .await?;
+    let gone = counter::take_before(tx, project, Counter::DomainDay, BEYOND_DIGITS, STEP).await?;
     let mut days: BTreeMap<i64, Domains> = BTreeMap::new();
     for day in gone.iter().filter_map(|(name, _)| parse(name)).map(|(day, ..)| day) {
         if days.contains_key(&day) {
@@ -138,8 +124,7 @@ fn encode(domains: &Domains) -> Vec<u8> {
         put(&mut bytes, domain.len() as u64);
         bytes.extend(domain.as_bytes());
         for value in Metric::ALL.into_iter().map(|metric| figures.get(metric)) {
-            // the sign is the last bit
-            put(&mut bytes, ((value << 1) ^ (value >> 63)) as u64);
+            put_signed(&mut bytes, value);
         }
     }
     bytes
@@ -155,9 +140,9 @@ fn decode(mut bytes: &[u8]) -> Option<Domains> {
         bytes = rest;
         let mut figures = Figures::default();
         for code in 0..metrics {
-            let value = take(&mut bytes)?;
+            let value = take_signed(&mut bytes)?;
             if let Some(metric) = Metric::from_code(code) {
-                figures.add(metric, ((value >> 1) as i64) ^ -((value & 1) as i64));
+                figures.add(metric, value);
             }
         }
         domains.insert(std::str::from_utf8(name).ok()?.to_owned(), figures);

@@ -47,3 +47,14 @@ pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     }
     None
 }
+
+/// Appends a number whose sign is the last bit.
+pub(crate) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
+    put(bytes, ((number << 1) ^ (number >> 63)) as u64);
+}
+
+/// Takes what [`put_signed`] appended from the front; `None` where there is no number.
+pub(crate) fn take_signed(bytes: &mut &[u8]) -> Option<i64> {
+    let number = take(bytes)?;
+    Some(((number >> 1) as i64) ^ -((number & 1) as i64))
+}

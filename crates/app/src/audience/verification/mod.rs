@@ -5,8 +5,8 @@ mod job;
 mod lists;
 mod results;
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::ProjectNumber;
@@ -19,6 +19,7 @@ use mailwright_mail::verification::{Lists, Verifier};
 use mailwright_store::audience::suppression::Look;
 use mailwright_store::{Result as StoreResult, body};
 
+use super::places::Places;
 use crate::App;
 use crate::error::{Error, Result};
 
@@ -38,8 +39,7 @@ const MAX_BATCHES: usize = 2;
 /// What this process keeps.
 pub(super) struct State {
     loaded: RwLock<Loaded>,
-    /// How many batches of each project are under way.
-    batches: Arc<Mutex<HashMap<ProjectNumber, usize>>>,
+    batches: Places,
 }
 
 /// The verifier with the lists that this process has loaded.
@@ -52,7 +52,7 @@ struct Loaded {
 impl State {
     pub(super) fn new(dns: &Dns) -> Self {
         let loaded = Loaded { verifier: Verifier::new(dns, Arc::new(Lists::default())), fetched_at: None };
-        Self { loaded: RwLock::new(loaded), batches: Arc::default() }
+        Self { loaded: RwLock::new(loaded), batches: Places::new(MAX_BATCHES) }
     }
 
     fn verifier(&self) -> Verifier {
@@ -69,35 +69,6 @@ impl State {
         let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
         *loaded = Loaded { verifier: loaded.verifier.with_lists(lists), fetched_at };
     }
-
-    /// A place for a batch of a project; `None` if it has as many as it may.
-    fn place(&self, project: ProjectNumber) -> Option<Place> {
-        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = batches.entry(project).or_default();
-        if *count >= MAX_BATCHES {
-            return None;
-        }
-        *count += 1;
-        Some(Place { project, batches: Arc::clone(&self.batches) })
-    }
-}
-
-/// A batch that is under way, until it is dropped.
-struct Place {
-    project: ProjectNumber,
-    batches: Arc<Mutex<HashMap<ProjectNumber, usize>>>,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = batches.get_mut(&self.project) {
-            *count -= 1;
-            if *count == 0 {
-                batches.remove(&self.project);
-            }
-        }
-    }
 }
 
 impl App {
@@ -111,7 +82,7 @@ impl App {
 
     /// Verifies many addresses; the results have their order. A project has at most two batches at a time.
     pub async fn verify_all(&self, project: &Project, addresses: &[String]) -> Result<Vec<Verification>> {
-        let Some(_place) = self.0.audience.verification.place(project.number) else {
+        let Some(_place) = self.0.audience.verification.batches.take(project.number) else {
             return Err(Error::TooManyBatches);
         };
         Ok(self.verify_many(project.number, addresses).await?)

@@ -95,6 +95,9 @@ impl App {
 
     /// Removes what is old of the log of a project.
     pub(crate) async fn forget_log(&self, project: ProjectNumber) -> Result<()> {
+        if self.read(body!(async |rx| store::head(rx, project).await)).await?.is_none() {
+            return Ok(()); // nobody ever followed
+        }
         let now = self.clock().now();
         let before = now.minus(self.settings().activity.stream_kept);
         while self

@@ -161,7 +161,7 @@ pub async fn event_counts(
     if names.is_empty() {
         return Ok(EventCounts::from_iter([]));
     }
-    let counts = counter::named(rx, project, Counter::Event, names).await?;
+    let counts = counter::some(rx, project, Counter::Event, names).await?;
     Ok(counts.into_iter().collect())
 }
 

@@ -19,7 +19,7 @@ use mailwright_core::time::Timestamp;
 use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
-use crate::insight::counter::{Counter, Sums};
+use crate::insight::counter::{self, Counter, Sums};
 use crate::insight::domains;
 
 pub use crate::insight::figures::Figures;
@@ -77,14 +77,8 @@ pub async fn read(
             }
         }
     }
-    let counters = rx
-        .all(
-            "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = 'quarter' \
-             and name >= $2 and name < $3 group by name",
-            args![project, beginning(from), beginning(until)],
-            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
-        )
-        .await?;
+    let names = (&*beginning(from), &*beginning(until));
+    let counters = counter::between(rx, project, Counter::Quarter, names).await?;
     for (name, value) in counters {
         let Some((quarter, metric)) = parse(&name) else { continue };
         found.entry(quarter).or_default().add(metric, value);
@@ -98,15 +92,8 @@ fn corrupt() -> Error {
 
 /// Folds counters of quarters before `now` into the rows of their days; whether there may be more.
 pub async fn fold(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
-    let gone = tx
-        .all(
-            "delete from counters where project_id = $1 and kind = 'quarter' and (name, shard) in \
-             (select name, shard from counters where project_id = $1 and kind = 'quarter' and name < $2 \
-             order by name limit $3) returning name, value",
-            args![project, beginning(Quarter::of(now)), STEP],
-            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
-        )
-        .await?;
+    let before = beginning(Quarter::of(now));
+    let gone = counter::take_before(tx, project, Counter::Quarter, &before, STEP).await?;
     let mut days: BTreeMap<i64, BTreeMap<(Quarter, Metric), i64>> = BTreeMap::new();
     for (name, value) in &gone {
         let Some((quarter, metric)) = parse(name) else { continue };

@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 
 use mailwright_core::rollup::{Metric, Quarter};
 
-use crate::insight::figures::{put, take};
+use crate::insight::figures::{put, put_signed, take, take_signed};
 
 pub(super) fn encode(day: i64, sums: &BTreeMap<(Quarter, Metric), i64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for ((quarter, metric), value) in sums.iter().filter(|(_, value)| **value != 0) {
         let place = metric.code() * Quarter::A_DAY + (quarter.0 - Quarter::first_of_day(day).0);
         put(&mut bytes, place as u64);
-        // the sign is the last bit
-        put(&mut bytes, ((value << 1) ^ (value >> 63)) as u64);
+        put_signed(&mut bytes, *value);
     }
     bytes
 }
@@ -23,8 +22,7 @@ pub(super) fn decode(day: i64, mut bytes: &[u8]) -> Option<Vec<(Quarter, Metric,
     let mut found = Vec::new();
     while !bytes.is_empty() {
         let place = i64::try_from(take(&mut bytes)?).ok()?;
-        let value = take(&mut bytes)?;
-        let value = ((value >> 1) as i64) ^ -((value & 1) as i64);
+        let value = take_signed(&mut bytes)?;
         let quarter = Quarter(Quarter::first_of_day(day).0 + place % Quarter::A_DAY);
         if let Some(metric) = Metric::from_code(place / Quarter::A_DAY) {
             found.push((quarter, metric, value));

@@ -16,7 +16,7 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
-use crate::insight::counter::{Counter, Sums};
+use crate::insight::counter::{self, Counter, Sums};
 
 /// The end of the names of counters of what mails count beyond 1.
 const EXTRA: &str = " extra";
@@ -75,18 +75,8 @@ pub async fn of_months(
             .into_iter()
             .flat_map(move |category| [format!("{month} {category}"), format!("{month} {category}{EXTRA}")])
     });
-    let counters = rx
-        .all(
-            "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = $2 and name {in $3} \
-             group by name",
-            &[
-                project.into(),
-                Counter::Usage.as_str().into(),
-                Arg::Texts(names.map(|name| Some(name.into())).collect()),
-            ],
-            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
-        )
-        .await?;
+    let names: Vec<String> = names.collect();
+    let counters = counter::some(rx, project, Counter::Usage, &names).await?;
     let mut found: BTreeMap<Month, Used> = BTreeMap::new();
     for (name, value) in counters {
         let Some((month, category, is_extra)) = parse(&name) else { continue };

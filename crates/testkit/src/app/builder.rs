@@ -87,6 +87,8 @@ impl AppBuilder {
         let mut env: Vec<(String, String)> = [
             ("MAILWRIGHT_TRANSPORT", "capture"),
             ("MAILWRIGHT_RATE_LIMIT_PER_MINUTE", "0"),
+            // which of the successes are kept is left to chance
+            ("MAILWRIGHT_REQUESTS_SAMPLE_PERCENT", "0"),
             ("MAILWRIGHT_SECRET", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"),
             ("MAILWRIGHT_DELIVERY_RETRY_BASE_MS", "50"),
             ("MAILWRIGHT_DELIVERY_RETRY_MAX_MS", "500"),

@@ -8,7 +8,7 @@ use mailwright_testkit::{App, Engine, OWNER, Response, both_engines};
 use mailwright_tests::browser::Browser;
 use mailwright_tests::workflow::{Flow, taken};
 use mailwright_tests::{assert_timestamp, create_contact, create_template, issue, issues, items, read};
-use mailwright_tests::{text, track_ok, until_waiting, with};
+use mailwright_tests::{text, track_ok, with};
 use serde_json::{Value, json};
 
 /// A little more than the period of the caps here.
@@ -315,19 +315,25 @@ both_engines! {
         let flow = sending(&app, "one", &["MARKETING"], json!({})).await;
         let news = campaign(&app, "MARKETING").await;
         // where there are several writers, neither sees what the other one is about to write
-        let held = match engine {
-            Engine::Postgres => Some(app.hold("lock table emails in share row exclusive mode").await),
-            Engine::Sqlite => None,
-        };
+        let slowly = engine == Engine::Postgres;
+        if slowly {
+            app.tamper(
+                "create function slowly() returns trigger language plpgsql as \
+                 $$ begin perform pg_sleep(2); return null; end $$; \
+                 create trigger slowly before insert on emails for each statement execute function slowly()",
+            )
+            .await;
+        }
         track_ok(&app, json!({"email": "ann@example.com", "event": "one"})).await;
-        if held.is_some() {
-            until_waiting(&app, 1).await;
+        if slowly {
+            app.tamper(
+                "do $$ begin while not exists (select from pg_stat_activity \
+                 where datname = current_database() and wait_event = 'PgSleep' and query ilike '%into emails%') \
+                 loop perform pg_sleep(0.01); perform pg_stat_clear_snapshot(); end loop; end $$",
+            )
+            .await;
         }
         begin(&app, &news).await;
-        if held.is_some() {
-            until_waiting(&app, 2).await;
-        }
-        drop(held);
         ended(&app, &news).await;
         flow.only("COMPLETED").await;
         let mut mails = app.list_all("/emails").await;

@@ -111,9 +111,9 @@ impl Feeder {
         let capacity = instance_rate::ahead(self.delivery.hop.ahead(), settings.instance_per_second);
         let room = capacity.saturating_sub(dispatcher.depth(self.lane));
         if room >= capacity.div_ceil(2) {
-            return self.fill(room, turn(capacity), now).await;
+            return self.fill(room, turn(capacity)).await;
         }
-        self.welcome(capacity, now).await
+        self.welcome(capacity).await
     }
 
     /// For how long nothing is claimed, since nothing may or can be handed over.
@@ -157,7 +157,7 @@ impl Feeder {
     }
 
     /// Fills the queue, one project after the other having a turn.
-    async fn fill(&mut self, room: usize, turn_of: usize, now: Timestamp) -> mailwright_store::Result<bool> {
+    async fn fill(&mut self, room: usize, turn_of: usize) -> mailwright_store::Result<bool> {
         let mut left = room;
         let mut worked = false;
         while left > 0 && !self.delivery.tasks.is_stopping() {
@@ -165,7 +165,7 @@ impl Feeder {
                 break;
             };
             let share = (room / turn.among).max(turn_of).min(left);
-            let served = self.serve(turn.project, share, now).await?;
+            let served = self.serve(turn.project, share).await?;
             left = left.saturating_sub(served.unwrap_or(0));
             worked |= served.is_some_and(|served| served > 0);
         }
@@ -173,14 +173,14 @@ impl Feeder {
     }
 
     /// While the queue is full, claims a turn for each project that has no mail in it.
-    async fn welcome(&mut self, capacity: usize, now: Timestamp) -> mailwright_store::Result<bool> {
+    async fn welcome(&mut self, capacity: usize) -> mailwright_store::Result<bool> {
         let delivery = Arc::clone(&self.delivery);
         let dispatcher = &delivery.app.0.delivery.dispatcher;
         let (turn_of, seats) = (turn(capacity), self.delivery.hop.seats());
         let mut worked = false;
         while dispatcher.has_idle(self.lane) && has_room(dispatcher.load(self.lane), capacity, seats) {
             let Some(turn) = dispatcher.next_due(self.lane, true) else { break };
-            worked |= self.serve(turn.project, turn_of, now).await?.is_some();
+            worked |= self.serve(turn.project, turn_of).await?.is_some();
         }
         Ok(worked)
     }
@@ -190,8 +190,9 @@ impl Feeder {
         &mut self,
         project: ProjectNumber,
         wanted: usize,
-        now: Timestamp,
     ) -> mailwright_store::Result<Option<usize>> {
+        // not that of the round: a mail that was accepted since would not be due yet, and nobody would announce it again
+        let now = self.delivery.now();
         if self.rests.is_resting(project, now) {
             return Ok(None);
         }

@@ -259,7 +259,7 @@ fn account_routes() -> OpenApiRouter<App> {
         .routes(routes!(project::reset))
         .routes(routes!(reputation::of_mine))
         .routes(routes!(reputation::get))
-        .routes(routes!(project::setup_state))
+        .routes(routes!(project::setup_state::show))
         .routes(routes!(billing::checkout))
         .routes(routes!(billing::portal))
         .routes(routes!(billing::limits::get, billing::limits::set))

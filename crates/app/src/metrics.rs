@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mailwright_core::email::Lane;
 use mailwright_core::names;
+use mailwright_core::retention::Kind;
 use mailwright_store::StoreMetrics;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -67,6 +68,13 @@ pub struct NotLoggedLabels {
     pub reason: &'static str,
 }
 
+/// What was removed because of its age.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct KindLabels {
+    /// `events`, `capturedMail`, `auditLog`, `executions` or `mails`.
+    pub kind: &'static str,
+}
+
 /// A piece of background work.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct WorkLabels {
@@ -104,6 +112,7 @@ pub struct Metrics {
     queue_age: Family<LaneLabels, Gauge<f64, AtomicU64>>,
     deliveries: Family<OutcomeLabels, Counter>,
     not_logged: Family<NotLoggedLabels, Counter>,
+    removed: Family<KindLabels, Counter>,
     workflow_steps: Counter,
     hits_lost: Counter,
     inbound: Family<OutcomeLabels, Counter>,
@@ -141,6 +150,8 @@ impl Default for Metrics {
         registry.register("hits_lost", "Opens and clicks that could not be stored", hits_lost.clone());
         let not_logged = Family::default();
         registry.register("requests_not_logged", "Requests missing in their log", not_logged.clone());
+        let removed = Family::default();
+        registry.register("removed_rows", "Rows removed because of their age", removed.clone());
         let inbound = Family::default();
         registry.register(
             "inbound_messages",
@@ -204,6 +215,7 @@ impl Default for Metrics {
             queue_age,
             deliveries,
             not_logged,
+            removed,
             workflow_steps,
             hits_lost,
             inbound,
@@ -231,6 +243,13 @@ impl Metrics {
     /// Counts an open or a click that could not be stored.
     pub(crate) fn hit_lost(&self) {
         self.hits_lost.inc();
+    }
+
+    /// Counts rows that were removed because of their age.
+    pub(crate) fn removed(&self, kind: Kind, rows: u64) {
+        if rows > 0 {
+            self.removed.get_or_create(&KindLabels { kind: kind.as_str() }).inc_by(rows);
+        }
     }
 
     /// Counts requests that are not in the log of requests.

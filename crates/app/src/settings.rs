@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mailwright_core::header::NameList;
 use mailwright_core::hit::Timing;
+use mailwright_core::retention::Periods;
 use mailwright_store::delivery::mailbox::Quota;
 use mailwright_store::feedback::inbound::Volume;
 
@@ -21,6 +22,8 @@ pub struct Settings {
     pub requests: RequestLimits,
     /// The log of requests.
     pub request_log: RequestLogSettings,
+    /// How long what grows is kept, where no project has shorter periods.
+    pub retention: Periods,
     /// Names under which the service is reached beside the base URL's, in small letters and without ports.
     pub allowed_hosts: Vec<String>,
     /// Whether requests to addresses that users give may go to private networks.
@@ -257,8 +260,6 @@ pub struct SegmentSettings {
 pub struct TrackingSettings {
     /// Time between an open or a click and its judgement.
     pub settle: Duration,
-    /// How long opens and clicks are kept one by one after their mail was accepted.
-    pub hits: Duration,
     /// How long links lead somewhere after their content was used for the last time.
     pub links: Duration,
     /// How fast people are.

@@ -39,6 +39,7 @@ pub mod project;
 mod reading;
 pub mod reputation;
 pub mod request_log;
+pub mod retention;
 pub mod role;
 pub mod rollup;
 pub mod segment;

@@ -29,6 +29,7 @@ mod pages;
 mod program;
 mod refusals;
 mod requests;
+mod retention;
 mod segments;
 mod send;
 mod signin;

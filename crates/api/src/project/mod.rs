@@ -7,6 +7,8 @@ pub(crate) mod key;
 mod marketing_cap;
 pub(crate) mod member;
 pub(crate) mod request;
+mod retention;
+pub(crate) mod setup_state;
 mod utm;
 
 use crate::json::Json;
@@ -18,6 +20,7 @@ use mailwright_core::ids::{ProjectId, TemplateId};
 use mailwright_core::issue::Issue;
 use mailwright_core::patch::Patch;
 use mailwright_core::project::Tracking;
+use mailwright_core::retention::Periods;
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
@@ -26,10 +29,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use self::marketing_cap::{MarketingCapChange, MarketingCapView};
+use self::retention::{RetentionChange, RetentionView};
 use self::utm::{UtmChange, UtmView};
 use crate::account::user::Done;
-use crate::auth::needs::{ManageKeys, ManageProject, ReadProject};
-use crate::auth::{MemberAccess, PathAccess, ProofRequest, RecentProof, SignedInUser};
+use crate::auth::needs::{ManageKeys, ManageProject};
+use crate::auth::{MemberAccess, ProofRequest, RecentProof, SignedInUser};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::fields::{Language, PlainName, ShortText, clip};
 use crate::params::{PageNumber, Params, ProjectsPageSize};
@@ -74,6 +78,10 @@ pub(crate) struct ProjectView {
     consent_keeps_address: bool,
     /// Whether answers come back to an address that names the mail.
     reply_tracking: bool,
+    /// For how many days things are kept, where the project has periods of its own; null where it has none.
+    retention: Option<RetentionView>,
+    /// For how many days things are kept: the shorter of the project's own period and the instance's.
+    retention_in_force: RetentionView,
     /// Your role in the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<Role>,
@@ -88,7 +96,8 @@ pub(crate) struct ProjectView {
 }
 
 impl ProjectView {
-    fn new(details: Details, role: Option<Role>) -> Self {
+    fn new(app: &App, details: Details, role: Option<Role>) -> Self {
+        let own = details.retention;
         Self {
             id: details.project.id,
             name: details.project.name,
@@ -101,6 +110,8 @@ impl ProjectView {
             confirmation_template_id: details.confirmation_template,
             consent_keeps_address: details.project.consent_keeps_address,
             reply_tracking: details.reply_tracking,
+            retention: (own != Periods::default()).then(|| RetentionView::new(own)),
+            retention_in_force: RetentionView::new(app.settings().retention.shortened(&own)),
             language: details.project.language,
             sending_per_second: details.sending_per_second,
             public_key_may_resubscribe: details.public_key_may_resubscribe,
@@ -113,10 +124,10 @@ impl ProjectView {
         }
     }
 
-    fn with_keys(made: WithKeys, role: Option<Role>) -> Self {
+    fn with_keys(app: &App, made: WithKeys, role: Option<Role>) -> Self {
         let secret = Some(made.secret.reveal().to_owned());
         let public = Some(made.public.reveal().to_owned());
-        Self { public, secret, ..Self::new(made.details, role) }
+        Self { public, secret, ..Self::new(app, made.details, role) }
     }
 }
 
@@ -136,7 +147,7 @@ pub(crate) async fn list(
     let page = params.bounded::<PageNumber>();
     let size = params.bounded::<ProjectsPageSize>();
     let projects = app.projects(&user.user, page, size).await?;
-    Ok(Json(projects.into_iter().map(|(found, role)| ProjectView::new(found, Some(role))).collect()))
+    Ok(Json(projects.into_iter().map(|(found, role)| ProjectView::new(&app, found, Some(role))).collect()))
 }
 
 /// A project to create.
@@ -176,7 +187,7 @@ pub(crate) async fn create(
     Body(body): Body<NewProject>,
 ) -> Result<(StatusCode, Json<ProjectView>), Failure> {
     let made = app.create_project(&user.user, body.name.0.trim().to_owned()).await?;
-    Ok((StatusCode::CREATED, Json(ProjectView::with_keys(made, Some(Role::Owner)))))
+    Ok((StatusCode::CREATED, Json(ProjectView::with_keys(&app, made, Some(Role::Owner)))))
 }
 
 /// Changes of settings.
@@ -220,6 +231,11 @@ pub(crate) struct ProjectChange {
     /// Whether the reply address of mails names the mail (`help+r<token>@example.com`), so that answers are matched to it,
     /// where mail for its domain comes here.
     reply_tracking: Option<bool>,
+    /// For how many days things are kept, where that is shorter than in the instance. It replaces all periods of the
+    /// project. Null: as long as in the instance.
+    #[serde(default)]
+    #[schema(value_type = Option<RetentionChange>)]
+    retention: Patch<RetentionChange>,
 }
 
 impl Payload for ProjectChange {
@@ -250,6 +266,9 @@ impl Payload for ProjectChange {
         if let Patch::Value(utm) = &self.utm {
             issues.extend(utm.issues());
         }
+        if let Patch::Value(retention) = &self.retention {
+            issues.extend(retention.issues());
+        }
         issues
     }
 }
@@ -278,8 +297,10 @@ pub(crate) async fn update(
         confirmation_template: body.confirmation_template_id,
         consent_keeps_address: body.consent_keeps_address,
         reply_tracking: body.reply_tracking,
+        retention: body.retention.map(RetentionChange::periods),
     };
-    Ok(Json(ProjectView::new(app.update_project(&project, &caller.actor, change).await?, None)))
+    let changed = app.update_project(&project, &caller.actor, change).await?;
+    Ok(Json(ProjectView::new(&app, changed, None)))
 }
 
 /// Delete a project
@@ -321,7 +342,10 @@ pub(crate) async fn regenerate_keys(
 ) -> Result<Json<ProjectView>> {
     let made = app.rotate_keys(&project, &caller.actor).await?;
     let withdrawn = made.withdrawn.iter().map(ToString::to_string).collect();
-    Ok(Json(ProjectView { withdrawn_invitations: Some(withdrawn), ..ProjectView::with_keys(made, None) }))
+    Ok(Json(ProjectView {
+        withdrawn_invitations: Some(withdrawn),
+        ..ProjectView::with_keys(&app, made, None)
+    }))
 }
 
 /// Purge a project's data
@@ -343,42 +367,4 @@ pub(crate) async fn reset(
 ) -> Result<Json<Done>> {
     app.reset_project(&project, &caller.actor).await?;
     Ok(Done::new("The project's data was purged."))
-}
-
-/// Which steps of setting up a project are done.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "clients know this shape: one answer to each question")]
-pub(crate) struct SetupState {
-    /// Whether the project can send from a domain.
-    has_verified_domain: bool,
-    contact_count: i64,
-    /// Whether it sent or queued a mail.
-    has_sent_email: bool,
-    /// When sending of its latest campaign began.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    last_campaign_sent_at: crate::envelope::Time,
-    /// Whether a workflow is enabled.
-    has_enabled_workflow: bool,
-    /// Whether the project has a paid subscription.
-    has_subscription: bool,
-}
-
-/// Show how far setting up has come
-#[utoipa::path(get, path = "/projects/{id}/setup-state", tag = "Projects", operation_id = "getSetupState", security(("secretKey" = []), ("session" = [])),
-    params(("id" = String, Path)),
-    responses((status = 200, body = SetupState), (status = 404, body = ErrorEnvelope)))]
-pub(crate) async fn setup_state(
-    State(app): State<App>,
-    PathAccess(project, ..): PathAccess<ReadProject>,
-) -> Result<Json<SetupState>> {
-    let state = app.setup_state(&project).await?;
-    Ok(Json(SetupState {
-        has_verified_domain: state.has_verified_domain,
-        contact_count: state.contacts,
-        has_sent_email: state.has_sent,
-        last_campaign_sent_at: state.last_campaign_sent_at,
-        has_enabled_workflow: state.has_enabled_workflow,
-        has_subscription: state.has_subscription,
-    }))
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::retention::Kind;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::limits::REFUSALS_KEPT;
 use mailwright_store::audience::{event_day, search};
@@ -25,6 +26,7 @@ use mailwright_store::sending::{campaign, content, email, idempotency};
 
 use crate::App;
 use crate::automation::webhook::LONGEST_PAUSE;
+use crate::background::retention;
 use crate::background::runner::{Runner, every};
 use crate::background::tasks::Tasks;
 use crate::error::Result;
@@ -65,6 +67,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
             }
         }
     });
+    retention::start(app, tasks);
     Runner::new(app, "domain checks", domains).later().start(tasks, Rechecks::new(app, tasks));
     every(app, tasks, "queue stats", STATS, |app| async move { app.measure_queue().await });
     every(app, tasks, "maintenance", MAINTENANCE, |app| async move { app.maintain().await });
@@ -214,10 +217,11 @@ impl App {
                 .await?
                 > 0
             {}
-            self.forget_feedback(number, now).await?;
+            let periods = self.periods(number).await?;
+            self.forget_feedback(number, periods, now).await?;
             self.forget_suppressions(number, now).await?;
             self.forget_topics(number).await?;
-            self.forget_requests(number, now).await?;
+            self.forget_requests(number, periods, now).await?;
             self.forget_verifications(number, now).await?;
             while search::build_step(&self.0.db, number, now).await? {}
             while self.0.db.write_in_background(body!(async |tx| rollup::fold(tx, number, now).await)).await?
@@ -235,7 +239,10 @@ impl App {
             // a process may have died before it judged what it recorded
             self.judge(number).await?;
             // last, since it waits for its turn to read
-            Ok(content::forget(&self.0.db, number, now).await?)
+            if let Some(unused_since) = periods.before(Kind::Bodies, now) {
+                content::forget(&self.0.db, number, unused_since, now).await?;
+            }
+            Ok(())
         };
         self.each_project(job, "maintenance").await
     }

@@ -12,6 +12,7 @@ pub(crate) mod job_kinds;
 pub(crate) mod job_worker;
 pub(crate) mod maintenance;
 pub(crate) mod project_work;
+mod retention;
 pub(crate) mod runner;
 pub mod tasks;
 

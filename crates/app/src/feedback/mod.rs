@@ -59,6 +59,7 @@ use crate::sending::content::{Link, Prepared};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::project::Project;
+use mailwright_core::retention::{Kind, Periods};
 use mailwright_core::time::Timestamp;
 pub use mailwright_store::feedback::inbound::Volume;
 use mailwright_store::feedback::link::Lead;
@@ -123,10 +124,15 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
 impl App {
     /// Removes what is not kept any longer: opens and clicks one by one, the names of news, links of contents that are
     /// gone.
-    pub(crate) async fn forget_feedback(&self, project: ProjectNumber, now: Timestamp) -> Result<()> {
-        let settings = &self.settings().tracking;
-        let (hits, links) = (now.minus(settings.hits), now.minus(settings.links));
-        let (receipts, messages) = (now.minus(RECEIPTS), now.minus(self.settings().inbound.keep));
+    pub(crate) async fn forget_feedback(
+        &self,
+        project: ProjectNumber,
+        periods: Periods,
+        now: Timestamp,
+    ) -> Result<()> {
+        let before = |kind| periods.before(kind, now).unwrap_or_default();
+        let (hits, messages) = (before(Kind::Hits), before(Kind::RawInbound));
+        let (receipts, links) = (now.minus(RECEIPTS), now.minus(self.settings().tracking.links));
         loop {
             let forgotten = self.write_in_background(body!(async |tx| {
                 let hits = hit::forget(tx, project, hits, FORGET).await?;

@@ -20,6 +20,7 @@ use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::account::user::{self, User};
 use mailwright_store::automation::workflow;
 use mailwright_store::body;
+use mailwright_store::delivery::delivery_stats;
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::api_key::{self};
 use mailwright_store::project::audit::Entry;
@@ -186,6 +187,11 @@ impl App {
                     Patch::Null => with(told, "confirmationTemplateId", Value::Null),
                     Patch::Value(id) => with(told, "confirmationTemplateId", id.to_string().into()),
                 };
+                let told = match change.retention {
+                    Patch::Absent => told,
+                    Patch::Null => with(told, "retention", Value::Null),
+                    Patch::Value(own) => with(told, "retention", own.to_json().into()),
+                };
                 let entry = Entry::of_project(Action::ProjectUpdated).with(told);
                 store::audit::record(tx, number, &actor, &entry, now).await?;
                 Ok(store::details(tx, number).await?)
@@ -262,10 +268,12 @@ impl App {
         self.read(body!(async |rx| {
             let domains = domain::all(rx, number).await?;
             let emails = counter::values(rx, number, Counter::Email).await?;
+            // its mails may all be so old that they were removed
+            let has_sent = delivery_stats::has_sent(rx, number).await?;
             Ok(SetupState {
                 has_verified_domain: domains.iter().any(|domain| domain.verified),
                 contacts: counter::value(rx, number, Counter::Contacts, "").await?,
-                has_sent: emails.iter().any(|(_, count)| *count > 0),
+                has_sent: has_sent || emails.iter().any(|(_, count)| *count > 0),
                 last_campaign_sent_at: campaign::last_sent(rx, number).await?,
                 has_enabled_workflow: workflow::has_enabled(rx, number).await?,
                 has_subscription: store::billing::account::get(rx, number).await?.subscription.is_some(),

@@ -13,6 +13,7 @@ use std::time::Duration;
 use mailwright_core::ids::{LoggedRequestId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::request_log as rules;
+use mailwright_core::retention::{Kind, Periods};
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
 use mailwright_store::project::request_log::{self, Gap};
@@ -230,8 +231,13 @@ impl App {
     }
 
     /// Removes requests that are not kept any longer.
-    pub(crate) async fn forget_requests(&self, project: ProjectNumber, now: Timestamp) -> Result<()> {
-        let before = now.minus(self.0.project.request_log.settings.keep);
+    pub(crate) async fn forget_requests(
+        &self,
+        project: ProjectNumber,
+        periods: Periods,
+        now: Timestamp,
+    ) -> Result<()> {
+        let before = periods.before(Kind::RequestLog, now).unwrap_or_default();
         loop {
             let forgotten = self.write_in_background(body!(async |tx| {
                 Ok(request_log::forget(tx, project, before, ROWS as i64).await?)

@@ -5,6 +5,7 @@ mod billing;
 mod checks;
 mod layers;
 mod ranges;
+mod retention;
 mod sections;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub(crate) use sections::Listener;
 
 use billing::Billing;
 use checks::check_spf;
+use retention::{Elsewhere, Retention};
 use sections::{
     Activity, Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
     Login, Mailbox, Oauth, Requests, Segments, Sending, Sns, Tracking,
@@ -74,6 +76,7 @@ pub(crate) struct Config {
     drain_ms: u64,
     http: Http,
     requests: Requests,
+    retention: Retention,
     database: Database,
     delivery: Delivery,
     sending: Sending,
@@ -289,6 +292,11 @@ impl Config {
                 invalid_keys: self.invalid_keys_per_minute,
             },
             request_log: self.requests.settings(),
+            retention: self.retention.periods(&Elsewhere {
+                hits: self.tracking.hits_days(),
+                raw_inbound: self.inbound.keep_days(),
+                request_log: self.requests.retention_days(),
+            })?,
             allowed_hosts: self.allowed_hosts()?,
             allow_private_networks: self.allow_private_networks,
             bodies: self.http.bodies(),

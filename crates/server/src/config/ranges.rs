@@ -9,12 +9,13 @@ use super::layers::{value, variable};
 const MOST_MS: i64 = 315_360_000_000;
 const MOST_SECONDS: i64 = 315_360_000;
 const MOST_HOURS: i64 = 87_600;
+const MOST_DAYS: i64 = 3650;
 /// The largest counts.
 const MANY: i64 = 1_000_000_000;
 
 /// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
 /// was asked for.
-pub(super) const RANGES: [(&str, i64, i64); 66] = [
+pub(super) const RANGES: [(&str, i64, i64); 72] = [
     ("rate_limit_per_minute", 0, MANY),
     ("member_share_per_minute", 0, MANY),
     ("public_rate_limit_per_minute", 1, MANY),
@@ -37,6 +38,12 @@ pub(super) const RANGES: [(&str, i64, i64); 66] = [
     ("http.body_budget_mb", 100, 1_048_576),
     ("requests.retention_days", 0, 3650),
     ("requests.sample_percent", 0, 100),
+    ("retention.events_days", 0, MOST_DAYS),
+    ("retention.bodies_days", 0, MOST_DAYS),
+    ("retention.captured_mail_days", 0, MOST_DAYS),
+    ("retention.audit_log_days", 0, MOST_DAYS),
+    ("retention.executions_days", 0, MOST_DAYS),
+    ("retention.mails_days", 0, MOST_DAYS),
     // one is for reads that may take long
     ("database.connections", 2, 10_000),
     ("database.lock_wait_ms", 1, 600_000),

@@ -59,6 +59,10 @@ pub(super) struct Requests {
 }
 
 impl Requests {
+    pub(super) fn retention_days(&self) -> u64 {
+        self.retention_days
+    }
+
     pub(super) fn settings(&self) -> RequestLogSettings {
         RequestLogSettings {
             keep: Duration::from_hours(24 * self.retention_days),
@@ -158,11 +162,14 @@ pub(super) struct Tracking {
 }
 
 impl Tracking {
+    pub(super) fn hits_days(&self) -> u64 {
+        self.hits_days
+    }
+
     pub(super) fn settings(&self) -> TrackingSettings {
         let days = |days: u64| Duration::from_hours(days * 24);
         TrackingSettings {
             settle: Duration::from_millis(self.settle_ms),
-            hits: days(self.hits_days),
             links: days(self.links_days),
             timing: Timing::default(),
         }
@@ -201,6 +208,10 @@ pub(crate) struct Listener {
 }
 
 impl Inbound {
+    pub(super) fn keep_days(&self) -> u64 {
+        self.keep_days
+    }
+
     fn host(&self, of_base_url: Option<String>) -> Option<String> {
         if self.host.is_empty() { of_base_url } else { Some(self.host.to_ascii_lowercase()) }
     }

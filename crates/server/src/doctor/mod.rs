@@ -2,6 +2,7 @@
 
 mod epoch;
 mod feedback;
+mod growth;
 mod uploads;
 
 use std::io::ErrorKind;
@@ -56,6 +57,7 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
         standing = database.1;
         findings.push(("database", database.0.map(Fine::from)));
         findings.extend(epoch::epoch(config, standing).await.map(|finding| ("epoch", finding)));
+        findings.extend(growth::findings(config, standing).await);
     }
     match config.transport() {
         Ok(transport) => {

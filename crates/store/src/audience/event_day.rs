@@ -84,6 +84,11 @@ async fn uncounted(rx: &Rx<'_>, project: ProjectNumber, sql: &'static str) -> Re
     Ok(Some(Uncounted { from: counted_to.unwrap_or(EventId::first_of(Timestamp(0))), until }))
 }
 
+/// Whether all events of a project are counted.
+pub(crate) async fn are_counted(rx: &Rx<'_>, project: ProjectNumber) -> Result<bool> {
+    Ok(!rx.exists("select 1 from event_days where project_id = $1", args![project]).await?)
+}
+
 /// Takes removed events from the sums, those left out that are not in them yet. Nobody counts them meanwhile.
 pub(crate) async fn forget<'e>(
     tx: &Tx<'_>,

@@ -21,7 +21,7 @@ use crate::audience::event_field;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
-use crate::insight::counter::{self, Counter};
+use crate::insight::counter::{self, Counter, Sums};
 
 /// Names that a transaction uses.
 #[derive(Debug, Clone, Default)]
@@ -234,9 +234,13 @@ async fn count(tx: &Tx<'_>, project: ProjectNumber, table: &str, most: usize) ->
 /// Forgets the name of events that were removed, unless there are others by now.
 pub async fn forget_event(tx: &mut Tx<'_>, project: ProjectNumber, name: &str) -> Result<()> {
     lock(tx, project).await?;
-    if counter::value(tx, project, Counter::Event, name).await? != 0 {
+    if tx.exists("select 1 from events where project_id = $1 and name = $2", args![project, name]).await? {
         return Ok(());
     }
+    // those that went because of their age are counted still
+    let mut sums = Sums::default();
+    sums.add(project, Counter::Event, name, -counter::value(tx, project, Counter::Event, name).await?);
+    sums.save(tx).await?;
     tx.execute("delete from event_names where project_id = $1 and name = $2", args![project, name]).await?;
     event_field::forget(tx, project, name).await
 }

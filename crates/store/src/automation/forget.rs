@@ -93,6 +93,16 @@ pub async fn missing_contacts(
     remove(tx, project, &executions, deltas).await
 }
 
+/// Removes executions that are over, with all that belongs to them. What happened stays counted.
+pub(crate) async fn finished(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    ids: &[ExecutionId],
+    deltas: &mut Deltas,
+) -> Result<()> {
+    remove(tx, project, ids, deltas).await
+}
+
 /// An execution that is removed.
 enum Gone {
     Read(Box<Stored>),

@@ -2,3 +2,4 @@
 
 pub mod forward;
 pub mod job;
+pub mod retention;

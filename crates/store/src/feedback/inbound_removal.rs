@@ -32,6 +32,28 @@ pub(crate) async fn of_contact(
             |r| Ok((r.get(0)?, r.get(1)?)),
         )
         .await?;
+    never_came(project, &gone, deltas);
+    forget_messages(tx, project, &gone, deltas).await?;
+    Ok(gone.len())
+}
+
+/// Removes the oldest mails from before a time, some at a time, with the messages that no other mail has; how many.
+/// That they came stays counted.
+pub(crate) async fn older(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    before: Timestamp,
+    limit: i64,
+    deltas: &mut Deltas,
+) -> Result<usize> {
+    let gone: Vec<(EmailId, Vec<u8>)> = tx
+        .all(
+            "delete from inbound_mails where project_id = $1 and id in (select id from inbound_mails \
+             where project_id = $1 and id < $2 order by id limit $3 {skip_locked}) returning id, raw_hash",
+            args![project, EmailId::first_of(before), limit],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )
+        .await?;
     forget_messages(tx, project, &gone, deltas).await?;
     Ok(gone.len())
 }
@@ -53,6 +75,7 @@ pub(crate) async fn of_address(
             |r| Ok((r.get(0)?, r.get(1)?)),
         )
         .await?;
+    never_came(project, &gone, deltas);
     forget_messages(tx, project, &gone, deltas).await?;
     for (id, _) in &gone {
         let (from, until) = (id.instant(), Timestamp(id.instant().0 + 1));
@@ -61,7 +84,14 @@ pub(crate) async fn of_address(
     Ok(gone.len())
 }
 
-/// Counts that mails are gone, and removes the messages that no other mail has.
+/// Takes mails out of the figures.
+fn never_came(project: ProjectNumber, gone: &[(EmailId, Vec<u8>)], deltas: &mut Deltas) {
+    for (id, _) in gone {
+        rollup::count(deltas.sums(), project, Metric::Received, id.instant(), -1);
+    }
+}
+
+/// Counts that mails are gone from the list, and removes the messages that no other mail has.
 async fn forget_messages(
     tx: &Tx<'_>,
     project: ProjectNumber,
@@ -69,9 +99,6 @@ async fn forget_messages(
     deltas: &mut Deltas,
 ) -> Result<()> {
     count::add(deltas, project, EmailStatus::Received, -(gone.len() as i64));
-    for (id, _) in gone {
-        rollup::count(deltas.sums(), project, Metric::Received, id.instant(), -1);
-    }
     let hashes = || Arg::Blobs(gone.iter().map(|(_, hash)| Some(hash.as_slice().into())).collect());
     for table in ["inbound_raw", "inbound_contents"] {
         tx.execute(

@@ -16,6 +16,7 @@ mod settings;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ProjectId, ProjectNumber, TemplateId, UserId};
 use mailwright_core::project::{self, Project, Tracking, Utm};
+use mailwright_core::retention::Periods;
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -204,6 +205,8 @@ pub struct Details {
     pub confirmation_template: Option<TemplateId>,
     /// Whether answers come back to an address that names the mail.
     pub reply_tracking: bool,
+    /// The periods for which things are kept, where it has its own.
+    pub retention: Periods,
     /// What its workflows need.
     pub automation: Automation,
     /// When it was created.
@@ -216,7 +219,7 @@ const DETAILS: &str = "p.created_at, p.updated_at, (select k.token from api_keys
      where k.project_id = p.number and k.kind = 'public' and k.name is null and k.revoked_at is null \
      order by k.created_at limit 1), p.sending_per_second, p.public_key_may_resubscribe, \
      p.timezone, p.marketing_cap, p.marketing_cap_hours, {json_out p.utm}, \
-     p.confirmation_template_id, p.reply_tracking";
+     p.confirmation_template_id, p.reply_tracking, {json_out p.retention}";
 
 fn read_details(row: &Row<'_>) -> Result<Details> {
     Ok(Details {
@@ -230,6 +233,7 @@ fn read_details(row: &Row<'_>) -> Result<Details> {
         utm: row.get::<Option<Json>>(WIDTH + 8)?.as_ref().map(Utm::from_json),
         confirmation_template: row.get(WIDTH + 9)?,
         reply_tracking: row.get(WIDTH + 10)?,
+        retention: row.get::<Option<Json>>(WIDTH + 11)?.as_ref().map(Periods::from_json).unwrap_or_default(),
     })
 }
 
@@ -252,7 +256,7 @@ pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64, offset: i64) -> 
         ),
         args![user, limit, offset],
         |r| {
-            const ROLE: usize = WIDTH + 11;
+            const ROLE: usize = WIDTH + 12;
             Ok((read_details(r)?, role(&r.get::<String>(ROLE)?, ROLE)?))
         },
     )

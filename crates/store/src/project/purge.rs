@@ -70,10 +70,10 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
     let new = tx
         .one(
             "insert into projects (id, name, language, tracking, sending_per_second, bootstrap_name, \
-             public_key_may_resubscribe, timezone, marketing_cap, marketing_cap_hours, webhook_secret, utm, \
+             public_key_may_resubscribe, timezone, marketing_cap, marketing_cap_hours, webhook_secret, utm, retention, \
              reply_tracking, double_opt_in, consent_keeps_address, erasure_key, disabled_at, created_at, updated_at) \
              select $2, name, language, tracking, sending_per_second, bootstrap_name, \
-             public_key_may_resubscribe, timezone, marketing_cap, marketing_cap_hours, webhook_secret, utm, \
+             public_key_may_resubscribe, timezone, marketing_cap, marketing_cap_hours, webhook_secret, utm, retention, \
              reply_tracking, double_opt_in, consent_keeps_address, erasure_key, null, created_at, $3 \
              from projects where number = $1 returning number",
             args![old, found.id, now],

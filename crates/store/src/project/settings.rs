@@ -3,7 +3,10 @@
 use mailwright_core::ids::{ProjectNumber, TemplateId};
 use mailwright_core::patch::Patch;
 use mailwright_core::project::{MarketingCap, Tracking, Utm};
+use mailwright_core::retention::Periods;
 use mailwright_core::time::Timestamp;
+
+use serde_json::Value as Json;
 
 use crate::args;
 use crate::database::error::Result;
@@ -37,16 +40,22 @@ pub struct Change {
     pub consent_keeps_address: Option<bool>,
     /// Whether answers come back to an address that names the mail.
     pub reply_tracking: Option<bool>,
+    /// How long things are kept, where that is shorter than in the instance; null for as long as there.
+    pub retention: Patch<Periods>,
 }
 
 /// Changes settings.
 pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now: Timestamp) -> Result<()> {
     let (mut rate, mut zone, mut cap, mut utm, mut template) = (None, None, None, None, None);
+    let mut retention = None;
     change.sending_per_second.apply(&mut rate);
     change.timezone.clone().apply(&mut zone);
     change.marketing_cap.apply(&mut cap);
     change.utm.clone().apply(&mut utm);
     change.confirmation_template.apply(&mut template);
+    change.retention.apply(&mut retention);
+    let retention =
+        retention.map_or(Arg::Null, |own| Arg::Json(Json::from(own.to_json()).to_string().into()));
     let utm = utm.map_or(Arg::Null, |utm| Arg::Json(utm.to_json().to_string().into()));
     tx.execute_one(
         "update projects set name = coalesce($2, name), tracking = coalesce($3, tracking), \
@@ -60,7 +69,8 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
          double_opt_in = coalesce($16, double_opt_in), \
          consent_keeps_address = coalesce($17, consent_keeps_address), \
          confirmation_template_id = case when $18 then $19 else confirmation_template_id end, \
-         reply_tracking = coalesce($20, reply_tracking) \
+         reply_tracking = coalesce($20, reply_tracking), \
+         retention = case when $21 then {json $22} else retention end \
          where number = $1 and retired_at is null",
         args![
             number,
@@ -83,6 +93,8 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
             change.confirmation_template != Patch::Absent,
             template,
             change.reply_tracking,
+            change.retention != Patch::Absent,
+            retention,
         ],
     )
     .await

@@ -1,6 +1,5 @@
 //! The contents of mails: each is stored once, under its hash, however many recipients it has. The rows of mails name
-//! the hash. A content that was not used for seven days is removed (`forget`), unless a campaign or a waiting mail has
-//! it.
+//! the hash. A content that was not used for a while is removed (`forget`), unless a campaign or a waiting mail has it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,8 +19,6 @@ use crate::database::tx::{Rx, Tx};
 use crate::database::value::{Arg, json_text};
 use crate::feedback::link;
 
-/// How long a content stays after it was used for the last time.
-const KEPT: Duration = Duration::from_hours(7 * 24);
 /// How often it is noted at most that a content is used.
 const RENEWED: Duration = Duration::from_hours(24);
 /// How many contents one query checks for whether something needs them.
@@ -139,13 +136,12 @@ async fn insert(
     Ok(())
 }
 
-/// Removes contents that were not used for a while. Contents of waiting mails stay, and so do contents of campaigns,
+/// Removes contents that were not used since a time. Contents of waiting mails stay, and so do contents of campaigns,
 /// whose mails may be tried once more.
 ///
 /// A send writes the time of use of a content before its mails, so that a content that is used again meanwhile is
 /// either kept or stored anew. So the contents that a read found unused can be removed later.
-pub async fn forget(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<()> {
-    let before = Timestamp(now.0 - KEPT.as_millis() as i64);
+pub async fn forget(db: &Db, project: ProjectNumber, before: Timestamp, now: Timestamp) -> Result<()> {
     let mut after = (Timestamp(i64::MIN), Vec::new());
     loop {
         let from = after.clone();
@@ -316,7 +312,7 @@ mod tests {
     }
 
     async fn left_on(db: &Db, day: i64) -> Vec<u8> {
-        forget(db, ONE, Timestamp(day * DAY)).await.unwrap();
+        forget(db, ONE, Timestamp((day - 7) * DAY), Timestamp(day * DAY)).await.unwrap();
         let left = db.read(body!(async |rx| {
             let sql = "select hash from contents where project_id = $1 order by hash";
             rx.all(sql, args![ONE], |r| r.get::<Vec<u8>>(0)).await
@@ -392,7 +388,7 @@ mod tests {
             work.await
         });
         has_writer.await.unwrap();
-        forget(&db, ONE, Timestamp(200 * DAY)).await.unwrap();
+        forget(&db, ONE, Timestamp(193 * DAY), Timestamp(200 * DAY)).await.unwrap();
         drop(let_go);
         holding.await.unwrap().unwrap();
         assert_eq!(left_on(&db, 200).await, [1, 2]);

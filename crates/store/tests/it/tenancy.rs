@@ -13,8 +13,9 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 27] = [
+const GLOBAL_TABLES: [&str; 29] = [
     "backup_marks",
+    "database_sizes",
     "deletions",
     "epochs",
     "identities",
@@ -34,6 +35,7 @@ const GLOBAL_TABLES: [&str; 27] = [
     "published_networks",
     "recovery_codes",
     "reset_requests",
+    "retention_clock",
     "schema_migrations",
     "secret_check",
     "sessions",

@@ -173,6 +173,7 @@ fn of_workflows() -> Vec<(&'static str, Value)> {
         ("MigrateWorkflowRequest", json!({ "dryRun": true })),
         ("StartExecutionRequest", json!({ "contactId": id, "context": { "source": "fair" } })),
         ("EnrolSegmentRequest", json!({ "segmentId": id })),
+        ("RetentionChange", json!({ "events": 365, "bodies": 7 })),
         ("MarketingCapChange", json!({ "emails": 3, "hours": 168 })),
     ]
 }

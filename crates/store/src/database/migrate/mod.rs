@@ -141,6 +141,7 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/0036_activity_stream.sql"),
     },
     Migration { number: 37, name: "analytics", sql: include_str!("../../../migrations/0037_analytics.sql") },
+    Migration { number: 38, name: "retention", sql: include_str!("../../../migrations/0038_retention.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.

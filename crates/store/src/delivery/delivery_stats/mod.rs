@@ -71,6 +71,12 @@ const WEEK: i64 = 7;
 /// Hours of a day.
 const DAY: i64 = 24;
 
+/// Whether a project has ever sent a mail.
+pub async fn has_sent(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
+    let name = Key { span: Span::Ever, counted: Counted::Sent }.to_string();
+    Ok(counter::value(rx, project, Counter::DeliveryStats, &name).await? > 0)
+}
+
 /// How a project's mails were received, up to a time.
 pub async fn read(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<DeliveryStats> {
     let (today, this_hour) = (day(now), hour(now));

@@ -9,6 +9,7 @@ use super::layers::variable;
 /// The periods that have no section of their own, in days; 0: for ever.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "these are the names of the settings")]
 pub(super) struct Retention {
     events_days: u32,
     bodies_days: u32,

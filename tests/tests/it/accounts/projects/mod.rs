@@ -27,6 +27,8 @@ const SHAPE: &[&str] = &[
     "consentKeepsAddress",
     "timezone",
     "marketingCap",
+    "retention",
+    "retentionInForce",
     "createdAt",
     "updatedAt",
 ];

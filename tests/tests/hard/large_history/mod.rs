@@ -23,7 +23,7 @@ use mailwright_tests::{create_template, read, sized, text};
 use serde_json::json;
 
 use self::made::{History, Size};
-use self::moments::MINUTE;
+use self::moments::{DAY, MINUTE};
 use self::written::Site;
 
 /// How much there is: some ten thousand rows, or more than a million.
@@ -74,8 +74,12 @@ both_engines! {
     async fn figures_of_a_long_history_are_what_its_rows_come_to(engine: Engine) {
         let began = Instant::now();
         let mut random = Random::from_environment();
-        let builder = App::builder(engine).env("MAILWRIGHT_AUTO_PROJECT_DISABLE", "false");
-        let mut app = builder.start().await;
+        let mut app = App::builder(engine)
+            .env("MAILWRIGHT_AUTO_PROJECT_DISABLE", "false")
+            // what waits, waits until the test is over
+            .env("MAILWRIGHT_DELIVERY_RETRY_MAX_MS", (2 * DAY).to_string())
+            .start()
+            .await;
         let other = app.bootstrap("Other", "other.test").await;
         let (templates, workflows) = (templates(&app).await, workflows(&app).await);
         let now = app.now();

@@ -277,6 +277,7 @@ impl Batch {
             let campaign = mail.campaign.map(|number| history.campaigns[number].id);
             batch.outcomes.extend(outcome(claim, campaign, mail, batch.far));
             if matches!(mail.fate, Fate::BeingHandedOver) {
+                let claim = ClaimRef { claim: 1, ..claim };
                 batch.marks.push(Mark { claim, first_attempt_at: Timestamp(mail.at), links: None });
             }
             if let Fate::Sent(left) = &mail.fate {
@@ -308,6 +309,10 @@ impl Batch {
     async fn store(self, tx: &mut Tx<'_>, mut deltas: Deltas) -> Result<()> {
         let project = self.project;
         email::conclude(tx, &self.outcomes, &mut deltas, self.last).await?;
+        // it is claimed, as it is by who hands it over
+        let claims: Vec<ClaimRef> =
+            self.marks.iter().map(|mark| ClaimRef { claim: 0, ..mark.claim }).collect();
+        email::release(tx, &claims, self.far).await?;
         email::mark_sending(tx, &self.marks, self.far).await?;
         let ids: Vec<EmailId> = self.learnt.keys().copied().collect();
         let mut mails = learnt::lock(tx, project, &ids).await?;

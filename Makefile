@@ -24,8 +24,8 @@ test: setup check
 	cargo build --workspace --bins --tests
 	MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres --without-fsync $(NEXTEST) --workspace
 
-# The tests that take long, at their full size: kills, faults, the API document; a million sessions of the SMTP server,
-# and as many damaged reports.
+# The tests that take long, at their full size: kills, faults, the API document, figures of a million rows; a million
+# sessions of the SMTP server, and as many damaged reports.
 test-large: setup
 	cargo build --bin mailwright
 	MAILWRIGHT_TEST_LARGE=1 $(NEXTEST) --release -p mailwright-mail --lib -E 'test(smtp_server) or test(report)'

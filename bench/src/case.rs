@@ -3,10 +3,13 @@
 mod campaign;
 mod contacts;
 mod delivery;
+mod erasure;
 mod filter;
 mod import;
+mod insight;
 mod noisy;
 mod process;
+mod retention;
 mod scale;
 mod segments;
 mod send;
@@ -19,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use mailwright_core::time::Clock;
 
 use crate::engine::{Database, Engine, Host};
 use crate::history::{self, History};
@@ -31,11 +35,14 @@ use crate::random::Random;
 use crate::report::{Line, Report, Unit, progress};
 use crate::seed::{self, Site};
 use crate::server::{Program, Server};
+use crate::year::{self, YEAR, Year};
 
 /// Connections that a load is measured at.
 const CONNECTIONS: [usize; 4] = [1, 16, 64, 512];
 /// The number of connections that bars are about.
 const JUDGED: usize = 64;
+/// Events of a year that bars are about.
+const FULL_YEAR: usize = 10_000_000;
 
 /// The measurements on one engine.
 pub(crate) struct Bench<'b> {
@@ -49,6 +56,7 @@ pub(crate) struct Bench<'b> {
     host: &'b Host,
     limit: Option<Arc<Database>>,
     audience: Option<Arc<Audience>>,
+    year: Option<Arc<Year>>,
     peaks: Vec<(&'static str, f64)>,
 }
 
@@ -70,8 +78,18 @@ pub(crate) async fn measure(
     let home = folder.join(host.engine().to_string());
     std::fs::create_dir_all(&home)?;
     let site = seed::site(program, host, &home, "large", options.contacts()).await?;
-    let mut bench =
-        Bench { options, report, site, home, program, host, limit: None, audience: None, peaks: Vec::new() };
+    let mut bench = Bench {
+        options,
+        report,
+        site,
+        home,
+        program,
+        host,
+        limit: None,
+        audience: None,
+        year: None,
+        peaks: Vec::new(),
+    };
     // those that write come later, those that write most at the end
     let cases = [
         Case::Process,
@@ -87,6 +105,9 @@ pub(crate) async fn measure(
         Case::Send,
         Case::Tracking,
         Case::Noisy,
+        Case::Insight,
+        Case::Erasure,
+        Case::Retention,
     ];
     for case in cases.into_iter().filter(|case| options.wants(*case)) {
         let outcome = match case {
@@ -103,6 +124,9 @@ pub(crate) async fn measure(
             Case::Send => send::run(&mut bench).await,
             Case::Tracking => tracking::run(&mut bench).await,
             Case::Noisy => noisy::run(&mut bench).await,
+            Case::Insight => insight::run(&mut bench).await,
+            Case::Erasure => erasure::run(&mut bench).await,
+            Case::Retention => retention::run(&mut bench).await,
         };
         outcome.with_context(|| format!("{} {case:?}", bench.engine()))?;
     }
@@ -176,6 +200,22 @@ impl Bench<'_> {
         let audience = Arc::new(Audience { site, history });
         self.audience = Some(Arc::clone(&audience));
         Ok(audience)
+    }
+
+    /// The large project with a year of events until now, in a database of its own. Made when it is asked for, so no server
+    /// may be running on the large project then.
+    async fn year(&mut self) -> Result<Arc<Year>> {
+        if let Some(year) = &self.year {
+            return Ok(Arc::clone(year));
+        }
+        let count = self.options.year();
+        if count < FULL_YEAR {
+            self.report.note(format!("{}: a year has {count} events instead of {FULL_YEAR}", self.engine()));
+        }
+        let site = self.site.copy(&self.home, "year").await?;
+        let year = Arc::new(year::store(site, count, Clock::system().now().minus(YEAR)).await?);
+        self.year = Some(Arc::clone(&year));
+        Ok(year)
     }
 
     /// Puts a load on a server for the time of one measurement.

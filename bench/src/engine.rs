@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use mailwright_core::ids::ProjectNumber;
 use mailwright_store::{Db, Location, StoreMetrics};
 use tokio_postgres::config::Host as Address;
 use tokio_postgres::{Client, Config, NoTls};
@@ -285,15 +286,36 @@ impl Database {
         Ok(bytes.try_into()?)
     }
 
+    /// How many events a project has from before an instant, in milliseconds.
+    pub(crate) async fn rows_before(&self, project: ProjectNumber, until: i64) -> Result<u64> {
+        let query =
+            format!("select count(*) from events where project_id = {} and created_at < {until}", project.0);
+        Ok(self.number(query).await?.unwrap_or_default().try_into()?)
+    }
+
+    /// When the oldest event of a project happened, in milliseconds.
+    pub(crate) async fn oldest_event(&self, project: ProjectNumber) -> Result<Option<i64>> {
+        let query = format!(
+            "select max(created_at) from (select created_at from events where project_id = {} order by id limit 1) as oldest",
+            project.0
+        );
+        self.number(query).await
+    }
+
+    /// The one number that a query finds.
+    async fn number(&self, query: String) -> Result<Option<i64>> {
+        if self.owned.is_none() {
+            return self
+                .on_sqlite(move |connection| Ok(connection.query_row(&query, [], |row| row.get(0))?))
+                .await;
+        }
+        Ok(self.client().await?.query_one(&query, &[]).await?.get(0))
+    }
+
     /// How many rows a table has, or those of its rows that a condition after its name is true of.
     pub(crate) async fn rows(&self, table: &'static str) -> Result<u64> {
-        let query = format!("select count(*) from {table}");
-        let count: i64 = if self.owned.is_none() {
-            self.on_sqlite(move |connection| Ok(connection.query_row(&query, [], |row| row.get(0))?)).await?
-        } else {
-            self.client().await?.query_one(&query, &[]).await?.get(0)
-        };
-        Ok(count.try_into()?)
+        let count = self.number(format!("select count(*) from {table}")).await?;
+        Ok(count.unwrap_or_default().try_into()?)
     }
 
     async fn on_sqlite<T: Send + 'static>(

@@ -18,6 +18,7 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 pub(crate) struct Reply<'c> {
     pub(crate) status: u16,
+    head: &'c [u8],
     pub(crate) body: &'c [u8],
 }
 
@@ -63,7 +64,8 @@ impl Connection {
             self.read().await?;
         }
         ensure!(self.input.len() == head + length, "the server sent more than its answer");
-        Ok(Reply { status: status(&self.input)?, body: &self.input[head..] })
+        let (head, body) = self.input.split_at(head);
+        Ok(Reply { status: status(head)?, head, body })
     }
 
     async fn read(&mut self) -> Result<()> {
@@ -80,15 +82,19 @@ fn status(head: &[u8]) -> Result<u16> {
 }
 
 fn content_length(head: &[u8]) -> Result<usize> {
-    for line in head.split(|byte| *byte == b'\n').skip(1) {
-        let Some(colon) = memchr::memchr(b':', line) else { continue };
-        let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-        if name.eq_ignore_ascii_case(b"content-length") {
-            let value = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok());
-            return value.context("the Content-Length of an answer is not a number");
-        }
-    }
-    bail!("an answer has no Content-Length, which this client needs")
+    let Some(value) = header(head, "content-length") else {
+        bail!("an answer has no Content-Length, which this client needs")
+    };
+    value.parse().ok().context("the Content-Length of an answer is not a number")
+}
+
+/// The value of a header.
+fn header<'h>(head: &'h [u8], wanted: &str) -> Option<&'h str> {
+    head.split(|byte| *byte == b'\n').skip(1).find_map(|line| {
+        let colon = memchr::memchr(b':', line)?;
+        let is_wanted = line[..colon].eq_ignore_ascii_case(wanted.as_bytes());
+        if is_wanted { std::str::from_utf8(line[colon + 1..].trim_ascii()).ok() } else { None }
+    })
 }
 
 /// The part of a request that is the same each time.
@@ -165,6 +171,52 @@ impl Caller {
         if body.is_empty() {
             return Ok(Value::Null);
         }
+        serde_json::from_slice(body).with_context(|| format!("{method} {path} was not answered with JSON"))
+    }
+}
+
+/// A kept connection of somebody who has signed in, for what no key opens.
+#[derive(Debug)]
+pub(crate) struct Member {
+    connection: Connection,
+    /// The headers that say who it is, and which project it is about.
+    headers: String,
+}
+
+impl Member {
+    /// Signs somebody in, by address and password.
+    pub(crate) async fn sign_in(
+        port: u16,
+        (email, password): (&str, &str),
+        project: impl std::fmt::Display,
+    ) -> Result<Self> {
+        let mut member = Self { connection: Connection::open(port).await?, headers: String::new() };
+        let body = serde_json::json!({ "email": email, "password": password });
+        let wire = member.request("POST", "/auth/login", &body);
+        let reply = member.connection.exchange(&wire).await?;
+        reply.success().context("signing in")?;
+        let cookie = header(reply.head, "set-cookie").context("signing in sets no cookie")?;
+        let cookie = cookie.split(';').next().unwrap_or_default().to_owned();
+        member.headers = format!("cookie: {cookie}\r\nx-project-id: {project}\r\n");
+        Ok(member)
+    }
+
+    fn request(&self, method: &str, path: &str, body: &Value) -> Vec<u8> {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let headers = &self.headers;
+        format!(
+            "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{headers}content-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .into_bytes()
+    }
+
+    /// Calls an endpoint, with a body unless it is null; what it answers. Fails with the answer when that is no success.
+    pub(crate) async fn call(&mut self, method: &str, path: &str, body: &Value) -> Result<Value> {
+        let wire = self.request(method, path, body);
+        let reply = self.connection.exchange(&wire).await?;
+        let body = reply.success().with_context(|| format!("{method} {path}"))?;
         serde_json::from_slice(body).with_context(|| format!("{method} {path} was not answered with JSON"))
     }
 }

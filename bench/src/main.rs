@@ -19,6 +19,7 @@ mod seed;
 mod server;
 mod sink;
 mod stats;
+mod year;
 
 use std::process::ExitCode;
 use std::sync::Arc;

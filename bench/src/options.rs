@@ -34,6 +34,12 @@ pub(crate) enum Case {
     Tracking,
     /// Mails of one project while another one asks for all it may.
     Noisy,
+    /// The feed of activity, and figures over time, of a year with many events.
+    Insight,
+    /// People with many events who are erased.
+    Erasure,
+    /// POST /v1/track while old events are removed.
+    Retention,
 }
 
 /// Which databases are measured.
@@ -78,7 +84,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(25_000..=1_000_000))]
     contacts: Option<u64>,
 
-    /// Events of the past, for what looks at them [default: five for each contact]
+    /// Events of the past, for what looks at them [default: five for each contact; 10000000 for a year of them]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(50_000..=20_000_000))]
     events: Option<u64>,
 
@@ -109,6 +115,11 @@ impl Options {
     /// Events of the past, where they are wanted.
     pub(crate) fn events(&self) -> usize {
         self.events.map_or_else(|| self.contacts() * 5, |events| events as usize)
+    }
+
+    /// Events of a year, where they are wanted.
+    pub(crate) fn year(&self) -> usize {
+        self.events.map_or(if self.quick { 300_000 } else { 10_000_000 }, |events| events as usize)
     }
 
     /// Length of one measurement under load.

@@ -30,6 +30,8 @@ const BATCH: usize = 5_000;
 pub(crate) const HISTORY: Duration = Duration::from_hours(90 * 24);
 /// The name of the project.
 pub(crate) const PROJECT: &str = "Bench";
+/// Who owns it: address and password.
+pub(crate) const OWNER: (&str, &str) = ("bench@example.com", "correct horse battery staple");
 /// The sender domain whose mails are signed with RSA.
 pub(crate) const RSA_DOMAIN: &str = "rsa.bench.example";
 /// The sender domain whose mails are signed with Ed25519.
@@ -40,6 +42,7 @@ pub(crate) const ED25519_DOMAIN: &str = "ed25519.bench.example";
 pub(crate) struct Site {
     pub(crate) database: Database,
     pub(crate) project: ProjectNumber,
+    pub(crate) project_id: ProjectId,
     pub(crate) secret_key: String,
     pub(crate) public_key: String,
     pub(crate) people: Arc<People>,
@@ -52,7 +55,8 @@ impl Site {
         let database = self.database.copy(home, name).await?;
         progress(format_args!("{name}: copied the database in {:.1} s", since.elapsed().as_secs_f64()));
         let (secret_key, public_key) = (self.secret_key.clone(), self.public_key.clone());
-        Ok(Self { database, project: self.project, secret_key, public_key, people: Arc::clone(&self.people) })
+        let (project, project_id) = (self.project, self.project_id);
+        Ok(Self { database, project, project_id, secret_key, public_key, people: Arc::clone(&self.people) })
     }
 }
 
@@ -88,7 +92,7 @@ pub(crate) async fn site(
     database.vacuum().await?;
     database.settle().await?;
     progress(format_args!("{name}: built the search index in {:.1} s", since.elapsed().as_secs_f64()));
-    Ok(Site { database, project, secret_key, public_key, people: Arc::new(people) })
+    Ok(Site { database, project, project_id: id, secret_key, public_key, people: Arc::new(people) })
 }
 
 /// Makes another project with a domain in a database; what is printed of it.
@@ -115,15 +119,7 @@ async fn make_project(
 ) -> Result<Value> {
     let mut variables = database.variables()?;
     variables.push(("MAILWRIGHT_DOMAINS_KEY_TYPE", key_type.to_owned()));
-    let arguments = [
-        "bootstrap",
-        "--email",
-        "bench@example.com",
-        "--password",
-        "correct horse battery staple",
-        "--project",
-        project,
-    ];
+    let arguments = ["bootstrap", "--email", OWNER.0, "--password", OWNER.1, "--project", project];
     let printed =
         program.run(&[&arguments[..], &["--domain", domain, "--json"]].concat(), &variables).await?;
     serde_json::from_str(&printed)

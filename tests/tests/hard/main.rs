@@ -1,4 +1,5 @@
-//! The tests that load both processors: kills, faults, several processes, and the API document held against the program.
+//! The tests that load both processors: kills, faults, several processes, the API document held against the
+//! program, and figures of a long history.
 
 mod activity_stream;
 mod campaign_crash;
@@ -8,5 +9,6 @@ mod document;
 mod faults;
 mod feedback_crash;
 mod inbound;
+mod large_history;
 mod restore;
 mod workflow_crash;

@@ -182,22 +182,41 @@ pub(crate) async fn between(
     .await
 }
 
-/// Removes the first counters of a kind whose names are before a text, so many at most, and returns their shards.
+/// Counters that were removed.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    /// Their shards: name and value.
+    pub(crate) shards: Vec<(String, i64)>,
+    /// Whether there are more.
+    pub(crate) has_more: bool,
+}
+
+/// Removes the first counters of a kind whose names are before a text, with about so many shards.
+///
+/// They are removed up to a name. For a list of names PostgreSQL compares each of them with every counter of the kind: some
+/// ten thousand counters took half a minute.
 pub(crate) async fn take_before(
     tx: &Tx<'_>,
     project: ProjectNumber,
     counter: Counter,
     before: &str,
     most: i64,
-) -> Result<Vec<(String, i64)>> {
-    tx.all(
-        "delete from counters where project_id = $1 and kind = $2 and (name, shard) in \
-         (select name, shard from counters where project_id = $1 and kind = $2 and name < $3 \
-         order by name limit $4) returning name, value",
-        args![project, counter.as_str(), before, most],
-        |r| Ok((r.get(0)?, r.get(1)?)),
-    )
-    .await
+) -> Result<Taken> {
+    let beyond = tx
+        .optional(
+            "select name from counters where project_id = $1 and kind = $2 and name < $3 order by name limit 1 offset $4",
+            args![project, counter.as_str(), before, most],
+            |r| r.get::<String>(0),
+        )
+        .await?;
+    let shards = tx
+        .all(
+            "delete from counters where project_id = $1 and kind = $2 and name < $3 returning name, value",
+            args![project, counter.as_str(), beyond.as_deref().unwrap_or(before)],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )
+        .await?;
+    Ok(Taken { shards, has_more: beyond.is_some() })
 }
 
 /// Forgets the counters of a kind whose names lie between two texts, some at a time; how many rows.
@@ -246,4 +265,89 @@ pub(crate) fn end_of(prefix: &str) -> String {
     let last = end.pop().unwrap_or('\0');
     end.push(char::from(last as u8 + 1));
     end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body;
+    use crate::database::db::Db;
+    use crate::database::location::Location;
+    use crate::database::metrics::StoreMetrics;
+    use crate::database::migrate::migrate;
+    use crate::database::migrate::tests::Database;
+    use mailwright_core::time::Timestamp;
+
+    const PROJECT: ProjectNumber = ProjectNumber(7);
+    const KIND: Counter = Counter::Quarter;
+
+    /// Fifty counters of two shards each, and those of others.
+    async fn fill(db: &Db) {
+        let insert =
+            "insert into counters (project_id, kind, name, shard, value) values ($1, $2, $3, $4, $5)";
+        let written = db.write(body!(async |tx| {
+            for number in 0..100_i64 {
+                let name = format!("{:02}", number / 2);
+                tx.execute(insert, args![PROJECT, KIND.as_str(), &name, number % 2, number]).await?;
+                tx.execute(insert, args![ProjectNumber(8), KIND.as_str(), &name, number % 2, 1]).await?;
+                tx.execute(insert, args![PROJECT, Counter::Event.as_str(), &name, number % 2, 1]).await?;
+            }
+            Ok::<_, crate::Error>(())
+        }));
+        written.await.unwrap();
+    }
+
+    async fn take(db: &Db, before: &'static str, most: i64) -> Taken {
+        db.write(body!(async |tx| take_before(tx, PROJECT, KIND, before, most).await)).await.unwrap()
+    }
+
+    async fn left(db: &Db) -> [usize; 3] {
+        let read = db.read(body!(async |rx| {
+            let mut found = [0; 3];
+            let of = [(PROJECT, KIND), (ProjectNumber(8), KIND), (PROJECT, Counter::Event)];
+            for (count, (project, kind)) in found.iter_mut().zip(of) {
+                *count = between(rx, project, kind, ("", BEYOND_DIGITS)).await?.len();
+            }
+            Ok(found)
+        }));
+        read.await.unwrap()
+    }
+
+    /// Counters are taken in steps, each with all of its shards, and those of nobody else.
+    async fn check(db: Db) {
+        fill(&db).await;
+        let first = take(&db, "30", 15).await;
+        assert!(first.has_more);
+        assert_eq!(first.shards.len(), 14, "whole names: {first:?}");
+        assert_eq!(first.shards.iter().map(|(_, value)| value).sum::<i64>(), (0..14).sum());
+        assert_eq!(left(&db).await, [43, 50, 50]);
+        let (mut taken, mut steps) = (first.shards.len(), 1);
+        while steps == 1 || taken < 60 {
+            let next = take(&db, "30", 15).await;
+            taken += next.shards.len();
+            steps += 1;
+            assert_eq!(next.has_more, taken < 60, "{next:?}");
+        }
+        assert_eq!(left(&db).await, [20, 50, 50]);
+        let none = take(&db, "30", 15).await;
+        assert!(none.shards.is_empty() && !none.has_more);
+    }
+
+    #[tokio::test]
+    async fn counters_are_taken_in_steps_with_all_their_shards() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("test.sqlite"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        migrate(&db, Timestamp(1)).await.unwrap();
+        check(db).await;
+    }
+
+    #[tokio::test]
+    async fn counters_are_taken_in_steps_with_all_their_shards_on_postgres() {
+        let database = Database::create("counters").await;
+        let db = database.open();
+        migrate(&db, Timestamp(1)).await.unwrap();
+        check(db).await;
+        database.drop().await;
+    }
 }

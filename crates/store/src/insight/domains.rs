@@ -14,7 +14,7 @@ use mailwright_core::time::Timestamp;
 use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
-use crate::insight::counter::{self, BEYOND_DIGITS, Counter, Sums};
+use crate::insight::counter::{self, BEYOND_DIGITS, Counter, Sums, Taken};
 use crate::insight::figures::{Figures, put, put_signed, take, take_signed};
 
 /// Most domains that are counted by name of a day.
@@ -92,9 +92,10 @@ fn corrupt() -> Error {
 
 /// Folds counters into the rows of their days; whether there may be more.
 pub async fn fold(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
-    let gone = counter::take_before(tx, project, Counter::DomainDay, BEYOND_DIGITS, STEP).await?;
+    let taken = counter::take_before(tx, project, Counter::DomainDay, BEYOND_DIGITS, STEP);
+    let Taken { shards, has_more } = taken.await?;
     let mut days: BTreeMap<i64, Domains> = BTreeMap::new();
-    for day in gone.iter().filter_map(|(name, _)| parse(name)).map(|(day, ..)| day) {
+    for day in shards.iter().filter_map(|(name, _)| parse(name)).map(|(day, ..)| day) {
         if days.contains_key(&day) {
             continue;
         }
@@ -103,7 +104,7 @@ pub async fn fold(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
         let domains = stored.map_or(Some(Domains::new()), |bytes| decode(&bytes)).ok_or_else(corrupt)?;
         days.insert(day, domains);
     }
-    add(&mut days, &gone);
+    add(&mut days, &shards);
     for (day, domains) in days {
         tx.execute_one(
             "insert into domain_days (project_id, day, figures) values ($1, $2, $3) \
@@ -112,7 +113,7 @@ pub async fn fold(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
         )
         .await?;
     }
-    Ok(gone.len() as i64 == STEP)
+    Ok(has_more)
 }
 
 /// The figures of a day as they are stored: each name with its length before it, and its figures, of which there are as

@@ -19,7 +19,7 @@ use mailwright_core::time::Timestamp;
 use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
-use crate::insight::counter::{self, Counter, Sums};
+use crate::insight::counter::{self, Counter, Sums, Taken};
 use crate::insight::domains;
 
 pub use crate::insight::figures::Figures;
@@ -93,9 +93,10 @@ fn corrupt() -> Error {
 /// Folds counters of quarters before `now` into the rows of their days; whether there may be more.
 pub async fn fold(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
     let before = beginning(Quarter::of(now));
-    let gone = counter::take_before(tx, project, Counter::Quarter, &before, STEP).await?;
+    let Taken { shards, has_more } =
+        counter::take_before(tx, project, Counter::Quarter, &before, STEP).await?;
     let mut days: BTreeMap<i64, BTreeMap<(Quarter, Metric), i64>> = BTreeMap::new();
-    for (name, value) in &gone {
+    for (name, value) in &shards {
         let Some((quarter, metric)) = parse(name) else { continue };
         *days.entry(quarter.day()).or_default().entry((quarter, metric)).or_default() += value;
     }
@@ -113,5 +114,5 @@ pub async fn fold(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Re
         )
         .await?;
     }
-    Ok(gone.len() as i64 == STEP)
+    Ok(has_more)
 }

@@ -14,6 +14,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::copies::metrics::CopyMetrics;
+
 /// Labels of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabels {
@@ -98,6 +100,8 @@ pub struct Metrics {
     registry: Arc<Registry>,
     /// For the database handle.
     pub store: StoreMetrics,
+    /// For continuous copies.
+    pub(crate) copies: CopyMetrics,
     requests: Family<RequestLabels, Counter>,
     latency: Family<RouteLabels, Histogram, fn() -> Histogram>,
     queue_depth: Family<LaneLabels, Gauge>,
@@ -122,6 +126,7 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("mailwright");
         let store = StoreMetrics::new(&mut registry);
+        let copies = CopyMetrics::new(&mut registry);
         let requests = Family::default();
         registry.register("http_requests", "Requests answered", requests.clone());
         let latency: Family<RouteLabels, Histogram, fn() -> Histogram> =
@@ -198,6 +203,7 @@ impl Default for Metrics {
         Self {
             registry: Arc::new(registry),
             store,
+            copies,
             requests,
             latency,
             queue_depth,

@@ -4,6 +4,7 @@
 
 pub mod authenticator;
 pub mod browser;
+pub mod copies;
 pub mod picture;
 pub mod random;
 pub mod workflow;

@@ -9,6 +9,7 @@ pub mod audience;
 pub mod automation;
 pub mod background;
 pub mod cli;
+pub mod copies;
 pub mod delivery;
 mod error;
 pub mod feedback;

@@ -15,6 +15,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::copies::metrics::CopyMetrics;
+
 /// Labels of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabels {
@@ -106,6 +108,8 @@ pub struct Metrics {
     registry: Arc<Registry>,
     /// For the database handle.
     pub store: StoreMetrics,
+    /// For continuous copies.
+    pub(crate) copies: CopyMetrics,
     requests: Family<RequestLabels, Counter>,
     latency: Family<RouteLabels, Histogram, fn() -> Histogram>,
     queue_depth: Family<LaneLabels, Gauge>,
@@ -131,6 +135,7 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("mailwright");
         let store = StoreMetrics::new(&mut registry);
+        let copies = CopyMetrics::new(&mut registry);
         let requests = Family::default();
         registry.register("http_requests", "Requests answered", requests.clone());
         let latency: Family<RouteLabels, Histogram, fn() -> Histogram> =
@@ -209,6 +214,7 @@ impl Default for Metrics {
         Self {
             registry: Arc::new(registry),
             store,
+            copies,
             requests,
             latency,
             queue_depth,

@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use mailwright_app::background::tasks::Tasks;
+use mailwright_app::copies::{self, CopySettings, InstanceFiles};
 use mailwright_app::project::bootstrap::Bootstrap;
 use mailwright_app::secret::InstanceSecret;
 use mailwright_app::settings::BaseUrl;
@@ -84,6 +85,9 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     app.start_streams(&tasks);
     app.start_request_log(&tasks);
     app.start_verification_lists(&tasks);
+    if let Some(copies) = config.copies()? {
+        start_copies(&app, &tasks, config, copies)?;
+    }
     if let Some(listener) = config.listener()? {
         inbound::start(&app, &tasks, &listener, limits.inbound).await?;
     }
@@ -132,6 +136,17 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
         return Err(anyhow!("a task that the service cannot do without panicked; the log says which"));
     }
     Ok(())
+}
+
+/// Copies the database as it is written, with what belongs to the instance beside it.
+fn start_copies(app: &App, tasks: &Tasks, config: &Config, settings: CopySettings) -> Result<()> {
+    let files = InstanceFiles {
+        data_dir: config.data_dir.clone(),
+        own: setup::OWN_FILES.to_vec(),
+        uploads: config.data_dir.join(setup::UPLOADS),
+        secret: if config.secret()?.is_some() { "environment" } else { "file" },
+    };
+    copies::start(app, tasks, settings, files).context("continuous copies cannot be made")
 }
 
 /// Says what the secret does not open. There may be much to try, and nothing waits for that.

@@ -78,6 +78,15 @@ impl S3Store {
             .env("MAILWRIGHT_UPLOADS_SECRET", &self.secret)
     }
 
+    /// Has a server keep continuous copies there, by a port that leads there.
+    pub fn configure_copies(&self, builder: AppBuilder, port: u16) -> AppBuilder {
+        builder
+            .env("MAILWRIGHT_BACKUP_COPY_TO", "s3://pictures/copies/of/mailwright")
+            .env("MAILWRIGHT_BACKUP_ENDPOINT", format!("http://127.0.0.1:{port}"))
+            .env("MAILWRIGHT_BACKUP_KEY_ID", &self.key_id)
+            .env("MAILWRIGHT_BACKUP_SECRET", &self.secret)
+    }
+
     /// What is in the bucket, in the order of the names.
     pub fn objects(&self) -> Vec<Object> {
         let mut talk = self.talk.lock().unwrap();

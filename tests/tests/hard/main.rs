@@ -4,6 +4,7 @@
 mod activity_stream;
 mod campaign_crash;
 mod cluster;
+mod copies;
 mod crash;
 mod document;
 mod faults;

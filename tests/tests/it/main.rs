@@ -7,6 +7,7 @@ mod bounds;
 mod bulk;
 mod campaigns;
 mod contacts;
+mod copies;
 mod custom_data;
 mod delivery;
 mod domains;

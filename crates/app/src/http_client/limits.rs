@@ -94,6 +94,16 @@ impl Limits {
         ..Self::GIVEN
     };
 
+    /// Copies of the database in a store that the operator configured: one host, few requests at once, and objects of some
+    /// megabytes.
+    pub const COPIES: Self = Self {
+        at_once: 12,
+        at_once_per_host: 12,
+        idle_per_host: 4,
+        turn: Duration::from_secs(60),
+        ..Self::OBJECTS
+    };
+
     /// Most connections: one for each request, and those that are kept.
     const fn connections(&self) -> usize {
         self.at_once + self.hosts * self.idle_per_host
@@ -102,4 +112,7 @@ impl Limits {
 
 /// Most connections of the client.
 pub const CONNECTIONS: usize =
-    Limits::GIVEN.connections() + Limits::CONFIGURED.connections() + Limits::OBJECTS.connections();
+    Limits::GIVEN.connections()
+    + Limits::CONFIGURED.connections()
+    + Limits::OBJECTS.connections()
+    + Limits::COPIES.connections();

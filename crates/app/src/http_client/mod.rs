@@ -143,6 +143,11 @@ impl HttpClient {
         Self::with(Limits::OBJECTS, dns, false)
     }
 
+    /// A client for copies of the database in a store of objects that the operator configured.
+    pub(crate) fn for_copies(dns: Dns) -> Self {
+        Self::with(Limits::COPIES, dns, false)
+    }
+
     fn with(configured: Limits, dns: Dns, allow_private_networks: bool) -> Self {
         let (tls, tcp) = (ClientTls::default(), Arc::new(Tcp));
         let filter = if allow_private_networks { Filter::PublicAndPrivate } else { Filter::Public };

@@ -1,12 +1,14 @@
 //! Configuration: the documented defaults (`defaults.toml`), then a file, then environment variables. Unknown names and
 //! numbers out of range are errors.
 
+mod backup;
 mod billing;
 mod checks;
 mod layers;
 mod ranges;
 mod retention;
 mod sections;
+mod stores;
 #[cfg(test)]
 mod tests;
 mod uploads;
@@ -17,10 +19,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
+use mailwright_app::copies::CopySettings;
 use mailwright_app::delivery::mailbox::Quota;
 use mailwright_app::settings::{
     AccountSettings, AttachmentLimits, BaseUrl, DeliverySettings, DomainSettings, JobSettings, RequestLimits,
-    SegmentSettings, Settings, SystemMailSettings,
+    SegmentSettings, Settings, StoreSettings, SystemMailSettings,
 };
 use mailwright_core::address::EmailAddress;
 use mailwright_core::header::NameList;
@@ -33,6 +36,7 @@ use toml::Value;
 use crate::http::{Bounds, Limits};
 pub(crate) use sections::Listener;
 
+use backup::Backup;
 use billing::Billing;
 use checks::check_spf;
 use retention::{Elsewhere, Retention};
@@ -43,7 +47,7 @@ use sections::{
 use uploads::Uploads;
 
 /// Files that the embedded database has open at most: a few for each of its connections.
-const SQLITE_FILES: usize = 24;
+const SQLITE_FILES: usize = 36;
 
 /// Every setting. The meaning of each is in `defaults.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -95,6 +99,7 @@ pub(crate) struct Config {
     login: Login,
     oauth: Oauth,
     billing: Billing,
+    backup: Backup,
 }
 
 impl Config {
@@ -116,6 +121,7 @@ impl Config {
         self.transport()?;
         self.secret()?;
         self.listener()?;
+        self.copies()?;
         self.dns().map(drop)
     }
 
@@ -145,6 +151,16 @@ impl Config {
             connections: self.database.connections,
             lock_wait: Duration::from_millis(self.database.lock_wait_ms),
         })
+    }
+
+    /// How continuous copies are made; `None` if none are.
+    pub(crate) fn copies(&self) -> Result<Option<CopySettings>> {
+        self.backup.settings(&self.data_dir, self.database_url.0.is_empty())
+    }
+
+    /// A folder or a bucket with copies, as a command names it.
+    pub(crate) fn place_of_copies(&self, place: &str) -> Result<StoreSettings> {
+        self.backup.place(place)
     }
 
     pub(crate) fn slow_reads(&self) -> SlowReads {

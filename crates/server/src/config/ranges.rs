@@ -15,7 +15,7 @@ const MANY: i64 = 1_000_000_000;
 
 /// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
 /// was asked for.
-pub(super) const RANGES: [(&str, i64, i64); 72] = [
+pub(super) const RANGES: [(&str, i64, i64); 76] = [
     ("rate_limit_per_minute", 0, MANY),
     ("member_share_per_minute", 0, MANY),
     ("public_rate_limit_per_minute", 1, MANY),
@@ -90,6 +90,10 @@ pub(super) const RANGES: [(&str, i64, i64); 72] = [
     ("login.link_seconds", 1, MOST_SECONDS),
     ("oauth.state_ttl_seconds", 1, MOST_SECONDS),
     ("billing.free_mails", 0, MANY),
+    ("backup.copy_seconds", 1, 3600),
+    ("backup.snapshot_hours", 1, MOST_HOURS),
+    ("backup.keep_days", 1, 3650),
+    ("backup.spool_mb", 16, 1_048_576),
 ];
 
 /// Refuses a number that is out of its range.

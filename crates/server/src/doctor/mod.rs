@@ -1,5 +1,6 @@
 //! `mailwright doctor`: finds what is wrong with a set-up, and says what to do about it.
 
+mod copies;
 mod epoch;
 mod feedback;
 mod growth;
@@ -69,6 +70,7 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
     }
     findings.push(("name server", dns(config).await.map(Fine::from)));
     findings.extend(feedback::findings(config, standing).await);
+    findings.extend(copies::finding(config).await.map(|finding| ("copies", finding)));
     findings.extend(uploads::finding(config).await.map(|finding| ("uploads", finding)));
     if is_usable || config.secret().is_ok_and(|secret| secret.is_some()) {
         findings.push(("secret", secret(config, standing).await.map(Fine::from)));

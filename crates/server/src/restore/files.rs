@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use mailwright_app::sending::held::hold_all;
+use mailwright_core::time::Timestamp;
 use mailwright_store::database::{migrate, sqlite};
 use mailwright_store::sending::held::epoch::Epoch;
 use mailwright_store::{Db, Location, StoreMetrics};
 
+use super::source::Source;
 use crate::config::Config;
-use crate::manifest::Manifest;
 use crate::setup::{self, DATABASE, UNFINISHED};
 
 /// What the names of folders begin with in which a backup is prepared.
@@ -25,6 +26,8 @@ const ASIDE: &str = "before-restore-";
 
 /// What was restored.
 pub(super) struct Restored {
+    /// The moment, of continuous copies.
+    pub(super) moment: Option<Timestamp>,
     pub(super) epoch: Epoch,
     /// How many mails are held.
     pub(super) held: i64,
@@ -34,25 +37,13 @@ pub(super) struct Restored {
     pub(super) needs_secret: bool,
 }
 
-pub(super) async fn restore(config: &Config, from: &Path, move_aside: bool) -> Result<Restored> {
-    let manifest = Manifest::read(from)?;
-    if manifest.engine != "sqlite" {
-        bail!(
-            "{} is the backup of an instance on {}; set MAILWRIGHT_DATABASE_URL, and see docs/backup.md",
-            from.display(),
-            manifest.engine
-        );
-    }
-    if manifest.last_migration > migrate::last_step() {
-        bail!(
-            "{} was made by Mailwright {}, which is newer than this program; restore it with that version",
-            from.display(),
-            manifest.program
-        );
-    }
-    if !manifest.files.iter().any(|file| file.path == DATABASE) {
-        bail!("{} holds no database", from.display());
-    }
+pub(super) async fn restore(
+    config: &Config,
+    from: &str,
+    at: Option<Timestamp>,
+    move_aside: bool,
+) -> Result<Restored> {
+    let source = Source::open(config, from, at).await?;
     let data = &config.data_dir;
     setup::make_folder(data)?;
     let _alone = setup::serve_alone(config).context("the service must not run while a backup is restored")?;
@@ -64,13 +55,14 @@ pub(super) async fn restore(config: &Config, from: &Path, move_aside: bool) -> R
         );
     }
     remove_staged(data)?;
-    manifest.verify(from)?;
+    source.verify()?;
     let staged = data.join(format!("{STAGED}{}", hex::encode(rand::random::<[u8; 6]>())));
     setup::make_folder(&staged)?;
-    for file in &manifest.files {
-        file.copy_to(from, &staged)?;
-    }
-    let (epoch, held) = match prepare(&staged).await {
+    let prepared = async {
+        source.fill(&staged).await?;
+        prepare(&staged).await
+    };
+    let (epoch, held) = match prepared.await {
         Ok(prepared) => prepared,
         Err(error) => {
             let _ = std::fs::remove_dir_all(&staged);
@@ -80,8 +72,8 @@ pub(super) async fn restore(config: &Config, from: &Path, move_aside: bool) -> R
     let aside = if before.is_empty() { None } else { Some(data.join(aside(epoch))) };
     put(data, &staged, &before, aside.as_deref())
         .with_context(|| format!("{} could not be restored; run this again", data.display()))?;
-    let needs_secret = manifest.secret == "environment" && config.secret()?.is_none();
-    Ok(Restored { epoch, held, aside, needs_secret })
+    let needs_secret = source.is_secret_apart() && config.secret()?.is_none();
+    Ok(Restored { moment: source.moment(), epoch, held, aside, needs_secret })
 }
 
 /// The name of the folder for what was there. It is that of the moment, which no other restore has.

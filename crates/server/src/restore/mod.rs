@@ -2,8 +2,8 @@
 
 mod decide;
 mod files;
+mod source;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
 use mailwright_app::sending::held::hold_all;
 use mailwright_core::ids::CampaignId;
+use mailwright_core::time::Timestamp;
 use mailwright_store::Location;
 use mailwright_store::database::migrate::{self, Standing};
 use mailwright_store::sending::held::epoch::Epoch;
@@ -27,9 +28,16 @@ const LOOK: Duration = Duration::from_millis(100);
 #[command(group(ArgGroup::new("what").required(true).args(["from", "epoch", "list", "resend", "discard"])))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RestoreArgs {
-    /// Put the backup in this folder into the data directory. What may have been sent since it was made is held.
-    #[arg(long, value_name = "FOLDER")]
-    from: Option<PathBuf>,
+    /// Put the backup in this folder, or a moment of the continuous copies in this folder or bucket, into the data
+    /// directory. What may have been sent since then is held.
+    #[arg(long, value_name = "FOLDER|s3://BUCKET")]
+    from: Option<String>,
+    /// With --from and continuous copies: the moment, such as 2026-01-31T09:30:00Z. Without it the last one is restored.
+    #[arg(long, requires = "from", value_name = "RFC3339", value_parser = moment)]
+    at: Option<Timestamp>,
+    /// With --from and continuous copies: show which moments can be restored, and restore nothing.
+    #[arg(long, requires = "from", conflicts_with_all = ["at", "move_aside"])]
+    list_copies: bool,
     /// With --from: move what the data directory holds into a folder in it. Otherwise the data directory must be empty.
     #[arg(long, requires = "from")]
     move_aside: bool,
@@ -68,7 +76,14 @@ pub(crate) async fn restore(config: &Config, args: RestoreArgs) -> Result<ExitCo
                  empty database with pg_restore, then run `mailwright restore --epoch` (docs/backup.md)"
             );
         };
-        let restored = files::restore(config, from, args.move_aside).await?;
+        if args.list_copies {
+            source::list(config, from).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let restored = files::restore(config, from, args.at, args.move_aside).await?;
+        if let Some(moment) = restored.moment {
+            print(&format!("The database is as it was at {moment}."))?;
+        }
         print(&told(restored.epoch, restored.held))?;
         if restored.needs_secret {
             print(
@@ -81,6 +96,10 @@ pub(crate) async fn restore(config: &Config, args: RestoreArgs) -> Result<ExitCo
         return Ok(ExitCode::SUCCESS);
     }
     if args.epoch { raise(config).await } else { decide::decide(config, args).await }
+}
+
+fn moment(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse(text).ok_or_else(|| "it must be a moment such as 2026-01-31T09:30:00Z".to_owned())
 }
 
 /// Holds what a PostgreSQL database that was restored may have sent.

@@ -364,6 +364,11 @@ impl Db {
             .map(drop)
     }
 
+    /// The embedded database; `None` with PostgreSQL.
+    pub(crate) fn embedded(&self) -> Option<&Sqlite> {
+        if let Engine::Sqlite(engine) = &*self.engine { Some(engine) } else { None }
+    }
+
     /// Finishes queued writes and closes the database, when this is the last handle.
     pub fn close(self) {
         match Arc::try_unwrap(self.engine) {

@@ -30,6 +30,11 @@ impl App {
         }
     }
 
+    /// What the embedded database in a folder holds.
+    pub fn rows_in(&self, folder: &Path) -> Rows {
+        rows::of_sqlite(&folder.join("mailwright.sqlite"))
+    }
+
     /// Restores a backup that was [loaded](Self::load), in the place of what the server had.
     pub async fn put_back(&self, from: &Path) -> String {
         if self.database.is_some() {

@@ -10,16 +10,16 @@ use mailwright_tests::{items, read, sized, text};
 use super::{copies, held, make_contacts, receiver, start, sum, table, unsettled};
 
 /// Contacts of each audience.
-fn recipients() -> usize {
+pub(super) fn recipients() -> usize {
     sized(300, 20_000)
 }
 
-fn addresses(name: &str, count: usize) -> Vec<String> {
+pub(super) fn addresses(name: &str, count: usize) -> Vec<String> {
     (0..count).map(|number| format!("{name}{number}@example.com")).collect()
 }
 
 /// A draft of a campaign to the contacts of a part; its path.
-async fn draft(app: &App, name: &str) -> String {
+pub(super) async fn draft(app: &App, name: &str) -> String {
     let filter = json!({"field": "data.part", "operator": "equals", "value": name});
     let body = json!({
         "name": name, "subject": name, "body": "<p>Hello</p>", "from": app.from(), "audienceType": "FILTERED",
@@ -29,11 +29,11 @@ async fn draft(app: &App, name: &str) -> String {
     format!("/campaigns/{}", text(&created["data"]["id"]))
 }
 
-async fn send(app: &App, campaign: &str, body: Value) {
+pub(super) async fn send(app: &App, campaign: &str, body: Value) {
     app.post(&format!("{campaign}/send")).json(&body).send().await.assert_status(200);
 }
 
-async fn over(app: &App, campaign: &str, count: usize) -> Value {
+pub(super) async fn over(app: &App, campaign: &str, count: usize) -> Value {
     let patience = Duration::from_secs(60 + count as u64 / 50);
     app.eventually_within(patience, &format!("{campaign} is over"), async || {
         (read(app, campaign).await["status"] == "SENT").then_some(())
@@ -46,7 +46,7 @@ async fn over(app: &App, campaign: &str, count: usize) -> Value {
     ledger
 }
 
-fn total(ledger: &Value, state: &str) -> u64 {
+pub(super) fn total(ledger: &Value, state: &str) -> u64 {
     let of = items(&ledger["totals"]).iter().filter(|total| total["state"] == state);
     of.map(|total| total["count"].as_u64().expect("a count")).sum()
 }

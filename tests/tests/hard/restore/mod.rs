@@ -3,6 +3,7 @@
 //! the operator says so.
 
 mod campaigns;
+mod copies;
 mod later;
 mod workflows;
 

@@ -9,7 +9,7 @@
 mod objects;
 mod places;
 mod removing;
-mod s3;
+pub(crate) mod s3;
 
 use std::ops::Range;
 

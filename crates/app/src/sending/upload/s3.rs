@@ -24,7 +24,7 @@ const REPEATED_FOR: Duration = Duration::from_secs(20);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
 /// The store of these settings.
-pub(super) fn open(settings: &S3Settings, http: &HttpClient) -> object_store::Result<AmazonS3> {
+pub(crate) fn open(settings: &S3Settings, http: &HttpClient) -> object_store::Result<AmazonS3> {
     let retry = RetryConfig {
         backoff: BackoffConfig { init_backoff: PAUSES.0, max_backoff: PAUSES.1, base: 2.0 },
         max_retries: REPEATS,

@@ -44,17 +44,23 @@ pub fn copy(from: &Path, to: &Path, made_at: Timestamp) -> Result<Copied> {
     // the copy is one file, without a log beside it
     copy.execute_batch("pragma journal_mode = delete")?;
     copy.execute("update backup_marks set is_copy = 1 where made_at = ?1", [made_at.0])?;
-    let number = |sql: &str| copy.query_row(sql, [], |row| row.get::<_, i64>(0));
-    let copied = Copied {
-        last_step: number("select coalesce(max(number), 0) from schema_migrations")?,
-        epoch: number("select coalesce(max(number), 0) from epochs")?,
-    };
+    let copied = describe(&copy)?;
     copy.close().map_err(|(_, error)| Error::from(error))?;
     File::open(to).and_then(|file| file.sync_all()).map_err(|error| unwritten(to, &error))?;
     Ok(copied)
 }
 
-fn copy_pages(source: &Connection, copy: &mut Connection) -> Result<()> {
+/// What a copy holds.
+pub(super) fn describe(copy: &Connection) -> Result<Copied> {
+    let number = |sql: &str| copy.query_row(sql, [], |row| row.get::<_, i64>(0));
+    Ok(Copied {
+        last_step: number("select coalesce(max(number), 0) from schema_migrations")?,
+        epoch: number("select coalesce(max(number), 0) from epochs")?,
+    })
+}
+
+/// Copies the pages that a connection reads, some at a time.
+pub(super) fn copy_pages(source: &Connection, copy: &mut Connection) -> Result<()> {
     let backup = Backup::new(source, copy)?;
     let mut tries = 0;
     loop {

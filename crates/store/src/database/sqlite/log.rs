@@ -8,13 +8,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use rusqlite::Connection;
 use tokio::sync::watch;
 
+use super::copies::following::Following;
 use crate::database::error::{Error, Result};
 
 /// Pages in the log from which on it is copied into the database: 160 MB. Rarer is better, since a page that changed
@@ -40,7 +41,6 @@ const HOLD: Duration = Duration::from_millis(200);
 const HOLDS_APART: Duration = Duration::from_secs(1);
 
 /// The state of the log that writer, copier and readers share.
-#[derive(Debug)]
 pub(super) struct Log {
     /// Pages from which on it is copied.
     pages: i64,
@@ -53,6 +53,8 @@ pub(super) struct Log {
     hold: Mutex<Option<Instant>>,
     lifted: Condvar,
     restarts: AtomicUsize,
+    /// Who has to have read the log before it is started anew.
+    following: OnceLock<Arc<Following>>,
 }
 
 impl Log {
@@ -65,7 +67,18 @@ impl Log {
             hold: Mutex::new(None),
             lifted: Condvar::new(),
             restarts: AtomicUsize::new(0),
+            following: OnceLock::new(),
         }
+    }
+
+    /// Has the log be read from now on before it is started anew. Whether nobody had asked for that before.
+    pub(super) fn follow(&self, following: &Arc<Following>) -> bool {
+        self.following.set(Arc::clone(following)).is_ok()
+    }
+
+    /// Who reads the log.
+    pub(super) fn following(&self) -> Option<&Arc<Following>> {
+        self.following.get()
     }
 
     /// Waits until the log is short enough for a slow read; at most `patience`.
@@ -106,6 +119,9 @@ impl Log {
         if !self.restart.swap(false, Ordering::Relaxed) {
             return;
         }
+        if self.following().is_some_and(|following| !following.make_way(writer)) {
+            return;
+        }
         let hold = self.held().and_then(|until| until.checked_duration_since(Instant::now()));
         let patience = hold.unwrap_or_default().as_millis();
         let _ = writer.execute_batch(&format!("pragma busy_timeout = {patience}"));
@@ -138,6 +154,9 @@ impl Log {
 pub(super) fn copy_loop(connection: &Connection, log: &Log, stopped: &Receiver<()>) {
     let mut copier = Copier { connection, log, file: file_of(connection), length: 0, held_at: None };
     while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        if let Some(following) = log.following() {
+            following.look();
+        }
         if let Err(error) = copier.look() {
             tracing::warn!(%error, "the write-ahead log could not be copied, trying again");
         }
@@ -188,6 +207,10 @@ impl Copier<'_> {
     fn copy(&self, mut before: i64) -> rusqlite::Result<(i64, i64)> {
         let (mut length, mut copied) = (0, before);
         for pass in 0..PASSES {
+            // what was not read yet is not copied
+            if let Some(following) = self.log.following() {
+                following.advance();
+            }
             (length, copied) = checkpoint(self.connection, "passive")?;
             if length - copied <= FEW_PAGES {
                 break;

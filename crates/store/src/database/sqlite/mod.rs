@@ -9,18 +9,21 @@
 
 pub mod backup;
 mod connection;
+pub mod copies;
 mod log;
 mod read;
 mod thread;
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crossbeam_channel::{Sender, TrySendError, bounded};
+use mailwright_core::time::Clock;
 use tokio::sync::oneshot;
 
 use self::connection::{connect, refuse_foreign};
+use self::copies::following::{Follow, Following};
 use self::log::{LOG_PAGES, Log};
 use self::read::Readers;
 use self::thread::{QUEUE, caught, closed, kept_running, poll_once, spawn};
@@ -38,8 +41,8 @@ pub(crate) struct Sqlite {
     bulk: Sender<Job>,
     readers: Readers,
     texts: Arc<Texts>,
-    #[cfg(test)]
     log: Arc<Log>,
+    path: PathBuf,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
@@ -79,8 +82,8 @@ impl Sqlite {
             bulk,
             readers,
             texts,
-            #[cfg(test)]
             log,
+            path: path.to_owned(),
             threads,
         })
     }
@@ -116,12 +119,46 @@ impl Sqlite {
         self.readers.slow(reader, body).await
     }
 
+    /// Where the database is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Has the log be read for copies before it is started anew.
+    pub(crate) fn follow(&self, follow: &Follow, clock: &Clock) -> Result<Arc<Following>> {
+        let following = Arc::new(Following::new(&self.path, follow, clock)?);
+        if self.log.follow(&following) {
+            Ok(following)
+        } else {
+            Err(Error::Unavailable("copies of this database are made already".into()))
+        }
+    }
+
+    /// Runs something on the thread that writes, in a transaction: nobody writes meanwhile, whichever the process.
+    pub(crate) async fn in_turn<T: Send + 'static>(&self, run: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let (answer, answered) = oneshot::channel();
+        let job: Job = Box::new(move |connection| {
+            let outcome = connection.map(|_| run());
+            // nothing was written
+            (false, Box::new(move |_| drop(answer.send(outcome))))
+        });
+        self.interactive.try_send(job).map_err(|refused| match refused {
+            TrySendError::Full(_) => Error::Busy,
+            TrySendError::Disconnected(_) => closed(),
+        })?;
+        answered.await.map_err(|_| closed())?
+    }
+
     /// Runs what is queued, then closes the files.
     pub(crate) fn close(self) {
-        let Self { interactive, bulk, readers, threads, .. } = self;
+        let Self { interactive, bulk, readers, threads, log, .. } = self;
         drop((interactive, bulk, readers));
         for thread in threads {
             let _ = thread.join();
+        }
+        if let Some(following) = log.following().filter(|following| following.keeps_log()) {
+            // a connection that is not closed keeps the last one from removing the log; the process is about to end
+            std::mem::forget(Arc::clone(following));
         }
     }
 }

@@ -41,7 +41,12 @@ pub(super) fn write_loop(
             reply(outcome.clone());
         }
     }
-    let _ = connection.execute_batch("pragma wal_checkpoint(truncate)");
+    match log.following() {
+        // the next start goes on where the copies are, and the database has all of the log nevertheless
+        Some(following) if following.keeps_log() => drop(following.make_way(connection)),
+        // whoever else reads the log, in this process or in another one, is not waited for
+        _ => drop(connection.execute_batch("pragma busy_timeout = 0; pragma wal_checkpoint(truncate)")),
+    }
 }
 
 /// Under steady load, a bulk job has its turn once in so many groups.

@@ -31,14 +31,19 @@ impl<S: Send + Sync> FromRequestParts<S> for Params {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> std::result::Result<Self, Infallible> {
-        Ok(Self(Query::try_from_uri(&parts.uri).map_or_else(|_| HashMap::new(), |Query(map)| map)))
+        let mut given = Query::try_from_uri(&parts.uri).map_or_else(|_| HashMap::<String, String>::new(), |Query(map)| map);
+        // no stored text has it; leaving the parameter out would answer another question
+        for text in given.values_mut().filter(|text| text.contains('\0')) {
+            *text = text.replace('\0', "\u{fffd}");
+        }
+        Ok(Self(given))
     }
 }
 
 impl Params {
-    /// A parameter that is not empty and holds no NUL, which no stored text has.
+    /// A parameter that is not empty.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|text| !text.is_empty() && !text.contains('\0'))
+        self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
     }
 
     /// The leading integer of a parameter; the nearest one that fits when it has too many digits.

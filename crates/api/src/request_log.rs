@@ -29,7 +29,7 @@ pub(crate) struct Answered<'a> {
 /// Tells the log of a request. One that is not kept costs no memory.
 pub(crate) fn log(app: &App, (project, asker): (ProjectNumber, Asker), answered: &Answered<'_>) {
     let is_polled = answered.route.ends_with("/{jobId}") || POLLED.contains(&answered.route);
-    app.log_request(project, (answered.status, is_polled), answered.at, |id| Logged {
+    app.log_request((project, asker), (answered.status, is_polled), answered.at, |id| Logged {
         id,
         asker: Some(asker),
         method: answered.method.into(),

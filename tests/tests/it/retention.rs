@@ -229,7 +229,7 @@ both_engines! {
         }
         let both = ask(&app, &owner, &json!({"events": -1, "mails": 5})).await;
         assert_eq!(issues(&both).len(), 2, "every field is named");
-        for wrong in [json!(7), json!({"events": 1.5}), json!({"events": "7"})] {
+        for wrong in [json!(7), json!({"events": 1.5}), json!({"events": "7"}), json!({"evnets": 7})] {
             ask(&app, &owner, &wrong).await.assert_status(422);
         }
         let least = json!({"events": 1, "bodies": 7, "auditLog": 31, "mails": 31, "hits": 3650});

@@ -48,9 +48,9 @@ impl RetentionView {
 }
 
 /// A project's own periods, in days, up to 3,650. One that is left out or null is the instance's, and one that is longer
-/// than the instance's has no effect.
+/// than the instance's has no effect. A period of another name is refused: a misspelt one would keep things for longer.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RetentionChange {
     /// Events: at least 1.
     #[schema(value_type = Option<i64>)]

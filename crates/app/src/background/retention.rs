@@ -6,7 +6,7 @@
 //! rows on PostgreSQL.
 //!
 //! **Clocks.** A clock that jumps ahead would have everything removed. How far time was seen to pass is in the database:
-//! time that passes while the process runs counts, and beside that a leap of [`LEAP`] a day at most.
+//! time that passes while a process runs counts, and beside that a leap of 31 days a day at most.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -24,6 +24,8 @@ use crate::error::Result;
 
 /// Time between two looks at all projects.
 const PERIOD: Duration = Duration::from_hours(1);
+/// When the clock is looked at again that was not right.
+const SOON: Duration = Duration::from_mins(1);
 /// Of how many parts of the time one is spent on removing.
 const SHARE: u32 = 10;
 /// The pause after a step, at least.
@@ -38,18 +40,14 @@ const MOST_ROWS: i64 = 2_000;
 const TURN: u32 = 20;
 /// Projects looked at together.
 const PROJECTS: i64 = 500;
-/// By how much more time may have passed on a day than the process has seen.
-const LEAP: Duration = Duration::from_hours(31 * 24);
-/// Time between two such leaps.
-const LEAPS_APART: Duration = Duration::from_hours(24);
-/// By how much two clocks may go apart between two looks.
-const SLACK: Duration = Duration::from_mins(10);
+/// From which distance on it is said that the clock is ahead.
+const FAR: Duration = Duration::from_hours(2);
 
 /// Starts the removal.
 pub(crate) fn start(app: &App, tasks: &Tasks) {
     let work =
-        Retention { app: app.clone(), tasks: tasks.clone(), rows: FIRST_ROWS, leapt_at: None, seen: None };
-    Runner::new(app, "retention", PERIOD).later().start(tasks, work);
+        Retention { app: app.clone(), tasks: tasks.clone(), rows: FIRST_ROWS, seen: None };
+    Runner::new(app, "retention", PERIOD).start(tasks, work);
 }
 
 /// What is left to do in a project.
@@ -65,20 +63,19 @@ struct Retention {
     tasks: Tasks,
     /// Rows of the next step.
     rows: i64,
-    /// When time was last taken to have leapt.
-    leapt_at: Option<Instant>,
     /// Up to when time was seen to pass, and when that was.
     seen: Option<(Timestamp, Instant)>,
 }
 
 impl Work for Retention {
     async fn round(&mut self) -> Result<Next> {
-        if self.app.clock_is_right() {
-            let now = self.believed().await?;
-            self.all(now).await?;
-            let db = &self.app.0.db;
-            db.write_in_background(body!(async |tx| store::note_size(tx, now).await)).await?;
+        if !self.app.clock_is_right() {
+            return Ok(Next::In(SOON));
         }
+        let now = self.believed().await?;
+        self.all(now).await?;
+        let db = &self.app.0.db;
+        db.write_in_background(body!(async |tx| store::note_size(tx, now).await)).await?;
         Ok(Next::Woken)
     }
 }
@@ -87,31 +84,15 @@ impl Retention {
     /// The time by which things are old: that of the clock, unless it has leapt further than a clock should.
     async fn believed(&mut self) -> Result<Timestamp> {
         let (now, steady) = (self.app.0.clock.now(), self.app.0.clock.steady());
+        let own = self.seen.map(|(seen, at)| seen.plus(steady.saturating_duration_since(at)));
         let db = &self.app.0.db;
-        let stored = db.read(body!(async |rx| store::seen(rx).await)).await?;
-        let mut latest = match (stored, self.seen) {
-            (None, _) => now,
-            (Some(stored), None) => stored,
-            // another process may be ahead of this one
-            (Some(stored), Some((seen, at))) => {
-                stored.max(seen.plus(steady.saturating_duration_since(at))).plus(SLACK)
-            }
-        };
-        let may_leap = self.leapt_at.is_none_or(|at| steady.saturating_duration_since(at) >= LEAPS_APART);
-        if latest < now && may_leap {
-            self.leapt_at = Some(steady);
-            latest = latest.plus(LEAP);
-        }
-        let believed = now.min(latest);
-        if believed < now {
+        let believed = db.write_in_background(body!(async |tx| store::believe(tx, own, now).await)).await?;
+        if now.since(believed) > FAR {
             tracing::warn!(clock = %now, %believed,
                 "the clock is far ahead of the time that this instance has seen; what is old is removed in steps of a \
                  month a day, set the clock if it is wrong");
         }
         self.seen = Some((believed, steady));
-        if stored.is_none_or(|stored| stored < believed) {
-            db.write_in_background(body!(async |tx| store::save_seen(tx, believed).await)).await?;
-        }
         Ok(believed)
     }
 

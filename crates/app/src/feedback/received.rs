@@ -183,7 +183,7 @@ impl App {
             }
             Err(Error::QueueFull(_)) => Ok(Taken::Full),
             Err(Error::LimitReached(_)) => {
-                self.tell_of_refusal(project, Category::Inbound).await?;
+                self.tell_of_refusal(project).await?;
                 Ok(Taken::Full)
             }
             Err(error) => Err(error),

@@ -51,8 +51,9 @@ struct Held {
     requests: Vec<(ProjectNumber, Logged)>,
     /// The minute that `counted` is of.
     minute: i64,
-    /// Errors, and successes that were drawn, of each project in this minute.
-    counted: HashMap<ProjectNumber, [u32; 2]>,
+    /// Errors, and successes that were drawn, of whoever asks in each project in this minute. One who makes many errors,
+    /// as anybody with a public key may, hides nobody else's.
+    counted: HashMap<(ProjectNumber, Asker), [u32; 2]>,
     /// Errors that are not stored, by project and minute.
     gaps: BTreeMap<(ProjectNumber, i64), i64>,
 }
@@ -85,7 +86,7 @@ impl RequestLog {
     /// of these errors alone are.
     fn keeps(
         &self,
-        project: ProjectNumber,
+        (project, asker): (ProjectNumber, Asker),
         status: u16,
         is_polled: bool,
         now: Timestamp,
@@ -95,7 +96,7 @@ impl RequestLog {
         if self.is_off() || (!is_error && (is_polled || !self.draws())) {
             return false;
         }
-        let place = self.held().count(project, is_error, request_log::minute_of(now));
+        let place = self.held().count((project, asker), is_error, request_log::minute_of(now));
         let is_kept = if is_error { rules::is_error_kept(place) } else { rules::is_success_kept(place) };
         if !is_kept {
             metrics.request_not_logged("bound", 1);
@@ -139,13 +140,13 @@ impl RequestLog {
 }
 
 impl Held {
-    /// Counts one more in this minute of a project; its place, from 1.
-    fn count(&mut self, project: ProjectNumber, is_error: bool, minute: i64) -> u32 {
+    /// Counts one more in this minute of who asked in a project; its place, from 1.
+    fn count(&mut self, asker: (ProjectNumber, Asker), is_error: bool, minute: i64) -> u32 {
         if self.minute != minute {
             self.minute = minute;
             self.counted.clear();
         }
-        let counted = &mut self.counted.entry(project).or_default()[usize::from(is_error)];
+        let counted = &mut self.counted.entry(asker).or_default()[usize::from(is_error)];
         *counted = counted.saturating_add(1);
         *counted
     }
@@ -169,13 +170,13 @@ impl App {
     /// errors alone are kept. It waits for nothing.
     pub fn log_request(
         &self,
-        project: ProjectNumber,
+        (project, asker): (ProjectNumber, Asker),
         (status, is_polled): (u16, bool),
         at: Timestamp,
         request: impl FnOnce(LoggedRequestId) -> Logged,
     ) {
         let (log, metrics) = (&self.0.project.request_log, self.metrics());
-        if log.keeps(project, status, is_polled, at, metrics) {
+        if log.keeps((project, asker), status, is_polled, at, metrics) {
             log.put(project, request(LoggedRequestId::new(at, rand::random())), metrics);
         }
     }
@@ -299,9 +300,15 @@ async fn store(app: &App) {
 
 #[cfg(test)]
 mod tests {
+    use mailwright_core::ids::ApiKeyId;
+
     use super::*;
 
     const PROJECT: ProjectNumber = ProjectNumber(1);
+
+    fn key(number: u8) -> Asker {
+        Asker::Key(ApiKeyId::from_bytes([number; 16]))
+    }
 
     fn log(sample_percent: u32) -> RequestLog {
         let keep = Duration::from_hours(24);
@@ -324,15 +331,17 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_of_a_project_is_bounded_and_takes_nothing_from_others() {
+    fn a_minute_of_a_key_is_bounded_and_takes_nothing_from_others() {
         let (log, metrics) = (log(100), Metrics::default());
-        let kept = |project, status, at| log.keeps(project, status, false, Timestamp(at), &metrics);
+        let kept_of = |asker, status, at| log.keeps(asker, status, false, Timestamp(at), &metrics);
+        let kept = |project, status, at| kept_of((project, key(1)), status, at);
         let many = 3 * rules::KEPT_PER_MINUTE;
         let successes = (0..many).filter(|_| kept(PROJECT, 200, 0)).count();
         let errors = (0..many).filter(|_| kept(PROJECT, 404, 59_999)).count();
         assert_eq!(successes, rules::KEPT_PER_MINUTE as usize);
         assert_eq!(errors, (rules::KEPT_PER_MINUTE + 2 * rules::KEPT_PER_MINUTE / rules::ONE_OF) as usize);
-        assert!(kept(ProjectNumber(2), 404, 59_999), "another project has a bound of its own");
+        assert!(kept_of((PROJECT, key(2)), 404, 59_999), "another key has a bound of its own");
+        assert!(kept(ProjectNumber(2), 404, 59_999), "and so has another project");
         assert!(kept(PROJECT, 404, 60_000), "and so has the next minute");
         let (_, gaps) = log.take();
         assert_eq!(gaps, [Gap { project: PROJECT, minute: 0, left_out: i64::from(many) - errors as i64 }]);
@@ -341,7 +350,7 @@ mod tests {
     #[test]
     fn successes_are_drawn_and_polling_is_not_kept() {
         let metrics = Metrics::default();
-        let kept = |log: &RequestLog, polled| log.keeps(PROJECT, 200, polled, Timestamp(0), &metrics);
+        let kept = |log: &RequestLog, polled| log.keeps((PROJECT, key(1)), 200, polled, Timestamp(0), &metrics);
         assert!(!(0..1000).any(|_| kept(&log(0), false)));
         assert!(kept(&log(100), false) && !kept(&log(100), true));
         assert!(log(0).keeps(PROJECT, 500, true, Timestamp(0), &metrics));

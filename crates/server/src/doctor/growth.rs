@@ -19,6 +19,8 @@ const LOOKED_BACK: i64 = 30;
 const FEWEST_DAYS: i64 = 3;
 /// A disk that is full sooner is one to look after.
 const SOON: i64 = 30;
+/// Free bytes on the disk without which the service soon cannot write.
+const LEAST_FREE: i64 = 16 * 1024 * 1024;
 /// Tables that are named.
 const NAMED: usize = 8;
 /// Milliseconds of a day.
@@ -49,7 +51,7 @@ pub(super) async fn findings(
     };
     vec![
         ("size", Ok(Fine::Ok(format!("{}; {}", shown(bytes), heaviest(weights))))),
-        ("growth", Ok(growth(&noted, Size { day: now.0.div_euclid(DAY), bytes }, free))),
+        ("growth", room(free).and(Ok(growth(&noted, Size { day: now.0.div_euclid(DAY), bytes }, free)))),
     ]
 }
 
@@ -57,6 +59,18 @@ pub(super) async fn findings(
 fn free(config: &Config) -> Option<i64> {
     let found = rustix::fs::statvfs(&config.data_dir).ok()?;
     i64::try_from(found.f_bavail.saturating_mul(found.f_frsize)).ok()
+}
+
+/// Whether there is room to write at all.
+fn room(free: Option<i64>) -> Result<(), String> {
+    match free {
+        Some(free) if free < LEAST_FREE => Err(format!(
+            "the disk is full: {} are free, and at least {} are needed; make room, or shorten the periods of [retention]",
+            shown(free),
+            shown(LEAST_FREE)
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn heaviest(weights: Result<Vec<Weight>, StoreError>) -> String {
@@ -140,6 +154,13 @@ mod tests {
         let (_, early) = text(growth(&noted, size(20_002, 99 * GB), Some(GB)));
         assert!(early.starts_with("known when"), "{early}");
         assert!(text(growth(&[], size(20_002, 99 * GB), None)).1.starts_with("known when"));
+    }
+
+    #[test]
+    fn a_disk_without_room_is_wrong() {
+        assert!(room(None).is_ok() && room(Some(LEAST_FREE)).is_ok());
+        let full = room(Some(0)).unwrap_err();
+        assert!(full.contains("the disk is full: 0 bytes are free, and at least 16.0 MB"), "{full}");
     }
 
     #[test]

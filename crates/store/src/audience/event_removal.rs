@@ -7,6 +7,7 @@ use crate::args;
 use crate::audience::event_day;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Tx};
+use crate::database::value::Arg;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 
@@ -30,6 +31,27 @@ pub(crate) async fn of_contact(
              (select id from events where project_id = $1 and contact_id = $2 limit $3) \
              returning id, name, created_at",
             args![project, contact, limit],
+            read,
+        )
+        .await?;
+    forget(tx, project, &gone, deltas).await?;
+    Ok(gone.len())
+}
+
+/// Removes the events of a contact about some mails; how many.
+pub(crate) async fn of_mails(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+    mails: &[EmailId],
+    deltas: &mut Deltas,
+) -> Result<usize> {
+    let mails = Arg::Ids(mails.iter().map(|id| Some((*id).into())).collect());
+    let gone = tx
+        .all(
+            "delete from events where project_id = $1 and contact_id = $2 and email_id {in $3} \
+             returning id, name, created_at",
+            &[project.into(), contact.into(), mails],
             read,
         )
         .await?;

@@ -16,6 +16,7 @@ pub(crate) mod event_removal;
 pub mod export;
 pub mod filter;
 mod flip;
+pub(crate) mod former_address;
 pub mod names;
 pub mod search;
 pub mod segment;

@@ -121,23 +121,19 @@ pub async fn forget(
             |row| Ok((row.get::<JobId>(0)?, row.get::<i64>(1)?)),
         )
         .await?;
+    remove(tx, project, &oldest).await
+}
+
+/// Removes results, by their jobs and places; how many.
+pub(crate) async fn remove(tx: &Tx<'_>, project: ProjectNumber, results: &[(JobId, i64)]) -> Result<u64> {
     tx.each(
         "delete from verification_results where project_id = $3 and (job_id, position) in (select r.job_id, r.place \
          from {rows r: job_id id, place int})",
         &[
-            Arg::Ids(oldest.iter().map(|(job, _)| Some((*job).into())).collect()),
-            Arg::Ints(oldest.iter().map(|(_, position)| Some(*position)).collect()),
+            Arg::Ids(results.iter().map(|(job, _)| Some((*job).into())).collect()),
+            Arg::Ints(results.iter().map(|(_, position)| Some(*position)).collect()),
             project.into(),
         ],
-    )
-    .await
-}
-
-/// Removes what jobs found out about an address; how many results.
-pub async fn forget_address(tx: &Tx<'_>, project: ProjectNumber, email: &str) -> Result<u64> {
-    tx.execute(
-        "delete from verification_results where project_id = $1 and lower(email) = $2",
-        args![project, email.to_lowercase()],
     )
     .await
 }

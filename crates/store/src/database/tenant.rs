@@ -69,6 +69,7 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("topic_choices", purged_by("topic_id, contact_id", 500)),
     ("confirmations", purged_by("topic_id, contact_id", 500)),
     ("consents", purged_by("contact_id, id", 500)),
+    ("former_addresses", purged_by("contact_id, email", 500)),
     ("hits", purged_by("email_id, id", 500)),
     ("news_receipts", purged_by("key", 500)),
     ("inbound_mails", purged_by("id", 100)),

@@ -158,7 +158,7 @@ fn corrupt() -> Error {
     Error::Corrupt { column: 1, expected: "entries", detail: "an entry is incomplete".to_owned() }
 }
 
-/// By how many places the log goes on behind those of a stretch that a restore lost: more than any log has.
+/// By how many places the log goes on behind those that a restore or a reset lost: more than any log has.
 const LOST: i64 = 1 << 40;
 
 /// Puts an end to the log as it is, after a restore: who followed has read what is lost, at places that others get now.
@@ -166,6 +166,18 @@ pub async fn forget_places(tx: &Tx<'_>, project: ProjectNumber) -> Result<()> {
     tx.execute(
         "update activity_streams set position = position + $2, removed_to = position + $2 where project_id = $1",
         args![project, LOST],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Has the log of a project that was reset begin behind that of the number which it had: places that somebody remembers
+/// must not be those of other entries.
+pub(crate) async fn go_on_behind(tx: &Tx<'_>, old: ProjectNumber, new: ProjectNumber) -> Result<()> {
+    tx.execute(
+        "insert into activity_streams (project_id, is_on, position, removed_to, used_at) \
+         select $2, $4, position + $3, position + $3, used_at from activity_streams where project_id = $1",
+        args![old, new, LOST, false],
     )
     .await?;
     Ok(())

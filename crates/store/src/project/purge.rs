@@ -21,6 +21,7 @@ use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 use crate::database::tenant::{self, Rows};
 use crate::database::tx::{Rx, Tx};
+use crate::insight::activity_log;
 use crate::project;
 use crate::project::audit;
 use crate::sending::upload;
@@ -85,6 +86,7 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
         tx.execute(format!("update {table} set project_id = $2 where project_id = $1"), args![old, new])
             .await?;
     }
+    activity_log::go_on_behind(tx, old, new).await?;
     for (table, columns, which) in KEPT_ROWS {
         tx.execute(
             format!(

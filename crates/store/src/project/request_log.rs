@@ -11,7 +11,7 @@ use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 
 /// Who asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Asker {
     /// Whoever has the key.
     Key(ApiKeyId),

@@ -3,6 +3,7 @@
 mod completeness;
 mod export;
 mod filled;
+mod formerly;
 mod kept_out;
 mod mail;
 mod receipts;

@@ -136,6 +136,61 @@ both_engines! {
         assert_eq!(numbers(&take(&mut again, 31).await), (9..40).collect::<Vec<_>>());
     }
 
+    async fn who_is_erased_is_not_told_of_again(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let mut events = follow(&app, "", "").await;
+        let start = events.last_id().to_owned();
+        track_ok(&app, json!({"email": "jane@example.com", "event": "tested", "data": {"result": "positive"}})).await;
+        let told = take(&mut events, 2).await;
+        assert!(told.iter().any(|entry| entry.to_string().contains("positive")));
+        let jane = mailwright_tests::contact_by_email(&app, "jane@example.com").await.expect("a contact");
+        let path = format!("/contacts/{}/erase", text(&jane["id"]));
+        let begun = owner.in_project(&app, app.project_id(), "POST", &path).json(&json!({})).send().await;
+        let receipt = format!("/erasures/{}", text(&begun.assert_status(202).json()["id"]));
+        app.eventually("the erasure is complete", async || {
+            let found = owner.in_project(&app, app.project_id(), "GET", &receipt).send().await;
+            (found.assert_status(200).json()["status"] == "COMPLETED").then_some(())
+        })
+        .await;
+        track(&app, "one", 0..1).await;
+        app.eventually("nothing of the person is told", async || {
+            let mut events = follow(&app, "", &start).await;
+            let mut told = Vec::new();
+            while told.last().is_none_or(|last: &Value| numbers(std::slice::from_ref(last)).is_empty()) {
+                told.push(next(&mut events).await);
+            }
+            let told = json!(told).to_string();
+            (!told.contains("jane@") && !told.contains("positive")).then_some(())
+        })
+        .await;
+    }
+
+    async fn a_bookmark_from_before_a_reset_leads_nowhere(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let mut events = follow(&app, "", "").await;
+        track(&app, "one", 0..3).await;
+        take(&mut events, 4).await;
+        let before = events.last_id().to_owned();
+        let path = format!("/users/@me/projects/{}/reset", app.project_id());
+        owner.request(&app, "POST", &path).send().await.assert_status(200);
+        let mut events = app
+            .eventually("the key leads to the project again", async || {
+                let opened = Events::open(app.base_url(), "/activity/stream", app.secret_key(), "").await;
+                opened.ok()
+            })
+            .await
+            .begun()
+            .await
+            .expect("the stream begins");
+        track(&app, "one", 10..20).await;
+        assert_eq!(numbers(&take(&mut events, 11).await), (10..20).collect::<Vec<_>>());
+        for bookmark in [before.as_str(), "1.0", "2.0"] {
+            assert!(refused(&app, "", bookmark).await.contains(" 410 "), "{bookmark}");
+        }
+    }
+
     async fn a_bookmark_is_good_for_the_time_that_is_set(engine: Engine) {
         let app = App::builder(engine).env("MAILWRIGHT_ACTIVITY_STREAM_HOURS", "2").start().await;
         let mut events = follow(&app, "", "").await;

@@ -2,6 +2,7 @@
 //! all others read.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use mailwright_core::activity::{ActivityType, Place};
 use mailwright_core::activity_log::Bookmark;
@@ -19,6 +20,8 @@ use crate::error::Result;
 const BYTES: u64 = 24 * 1024 * 1024;
 /// About how many rows are kept.
 const ROWS: usize = 4_096;
+/// For how long what was read is good. What is removed meanwhile, such as a person who is erased, is not told after that.
+const GOOD_FOR: Duration = Duration::from_secs(2);
 
 /// A row of the log.
 pub(super) struct Row {
@@ -26,6 +29,8 @@ pub(super) struct Row {
     pub(super) position: i64,
     /// Its entries, but those of what was removed meanwhile.
     pub(super) lines: Vec<Line>,
+    /// When it was read.
+    read_at: Instant,
 }
 
 /// An entry.
@@ -95,7 +100,8 @@ impl Lines {
         let mut rows = Vec::new();
         let mut lines = 0;
         for position in from.. {
-            let Some(row) = self.0.get(&(project, position)) else { break };
+            let row = self.0.get(&(project, position)).filter(|row| row.read_at.elapsed() < GOOD_FOR);
+            let Some(row) = row else { break };
             lines += row.lines.len().max(1);
             if lines > MOST_IN_ROW && !rows.is_empty() {
                 break;
@@ -139,6 +145,8 @@ impl App {
         from: i64,
         write: fn(Entry) -> String,
     ) -> Result<Vec<Arc<Row>>> {
+        // not later than what it says
+        let read_at = Instant::now();
         let (rows, entries) = self
             .read(body!(async |rx| {
                 let mut rows = read(rx, project, from, MOST_IN_ROW as i64).await?;
@@ -171,7 +179,7 @@ impl App {
                     lines.push(Line { index, entry: about, text });
                 }
             }
-            Arc::new(Row { position, lines })
+            Arc::new(Row { position, lines, read_at })
         });
         Ok(rows.collect())
     }

@@ -16,7 +16,6 @@ pub(crate) mod refusal;
 mod report;
 mod signature;
 
-use mailwright_core::billing::Category;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_store::body;
 use mailwright_store::project::billing::allowance::Allowances;
@@ -70,11 +69,11 @@ impl App {
     }
 
     /// Has the members told that a limit is reached, after a mail was refused in a transaction that left nothing behind.
-    pub(crate) async fn tell_of_refusal(&self, project: ProjectNumber, category: Category) -> Result<()> {
+    pub(crate) async fn tell_of_refusal(&self, project: ProjectNumber) -> Result<()> {
         let (free, now) = (self.free_allowance(), self.0.clock.now());
         self.write(body!(async |tx| {
             let mut allowances = Allowances::of_project(tx, free, project, now).await?;
-            allowances.refuse(project, category, now);
+            allowances.refuse(project, now);
             Ok(allowances.save(tx, now).await?)
         }))
         .await?;

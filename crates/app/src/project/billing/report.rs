@@ -40,7 +40,8 @@ impl App {
             let page = self.usage_page(month, after).await?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             after = last.number;
-            for (project, used) in page {
+            // the instance's own mails are nobody's to pay for
+            for (project, used) in page.into_iter().filter(|(project, _)| !project.is_system()) {
                 for category in Category::ALL {
                     let (mails, units) = (used.mails[category.place()], used.units[category.place()]);
                     if mails != 0 || units != 0 {

@@ -80,7 +80,7 @@ impl App {
         }));
         match sent.await {
             Err(error @ Error::LimitReached(_)) => {
-                self.tell_of_refusal(number, category).await?;
+                self.tell_of_refusal(number).await?;
                 return Err(error);
             }
             sent => sent?,

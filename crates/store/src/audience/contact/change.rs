@@ -13,7 +13,7 @@ use crate::args;
 use crate::audience::consent::Changes;
 use crate::audience::erased;
 use crate::audience::names::{Names, Wanted};
-use crate::audience::{confirmation, suppression};
+use crate::audience::{confirmation, former_address, suppression};
 use crate::database::error::{Error, Result};
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
@@ -110,6 +110,7 @@ pub async fn change(
         // what was sent to the address before confirms nothing for this one
         confirmation::withdraw_all(tx, project, id).await?;
         campaign::leave_address(tx, project, id, &before.email).await?;
+        former_address::note(tx, project, id, &before.email, now).await?;
     }
     register_fields(tx, &fields).await?;
     consent.save(tx).await?;

@@ -12,6 +12,7 @@ use super::record::get_for_update;
 use crate::args;
 use crate::audience::consent;
 use crate::audience::event_removal;
+use crate::audience::former_address;
 use crate::audience::segment;
 use crate::audience::suppression;
 use crate::automation;
@@ -93,6 +94,7 @@ pub(crate) async fn remove(
 ) -> Result<()> {
     segment::forget(tx, project, contact.id).await?;
     consent::forget_contact(tx, project, contact.id).await?;
+    former_address::forget_contact(tx, project, contact.id).await?;
     tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, contact.id])
         .await?;
     cohorts::forget(tx, project, contact.id, deltas.sums()).await?;

@@ -2,13 +2,14 @@
 
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
 use mailwright_core::erasure::Counted;
-use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, StepId, WorkflowId};
+use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber, StepId, WorkflowId};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
 
 use super::records::Counts;
 use super::stage::{Part, Running};
 use crate::args;
+use crate::audience::{event_removal, former_address};
 use crate::automation::figures;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
@@ -64,19 +65,68 @@ pub(super) async fn elsewhere(
     now: Timestamp,
 ) -> Result<Part> {
     let project = running.project;
-    let found: Vec<(EmailId, Vec<u8>, ContactId)> = tx
+    for address in running.addresses() {
+        let ids: Vec<EmailId> = tx
+            .all(
+                "select id from emails where project_id = $1 and recipient = $2 \
+                 and campaign_id is null and source <> 'TRANSACTIONAL' and contact_id is distinct from $3 limit $4",
+                args![project, address, running.contact, BLANKED],
+                |r| r.get(0),
+            )
+            .await?;
+        if !ids.is_empty() {
+            erase(tx, project, &ids, (counts, deltas), now).await?;
+            return Ok(Part::Goes(String::new()));
+        }
+    }
+    of_former_holder(tx, running, (counts, deltas), now).await
+}
+
+/// Settles and blanks the next mails to the address that went to a contact which has another one now.
+async fn of_former_holder(
+    tx: &mut Tx<'_>,
+    running: &Running,
+    (counts, deltas): (&mut Counts, &mut Deltas),
+    now: Timestamp,
+) -> Result<Part> {
+    let project = running.project;
+    let Some(holder) = former_address::holders(tx, project, &running.email).await?.first().copied() else {
+        return Ok(Part::Done);
+    };
+    let found: Vec<(EmailId, Vec<u8>)> = tx
         .all(
-            "select id, content_hash, contact_id from emails where project_id = $1 and recipient = $2 \
-             and campaign_id is null and source <> 'TRANSACTIONAL' and contact_id is distinct from $3 limit $4",
-            args![project, &running.email, running.contact, BLANKED],
-            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
+            "select id, content_hash from emails where project_id = $1 and contact_id = $2 and recipient = $3 limit $4",
+            args![project, holder, &running.email, BLANKED],
+            |r| Ok((r.get(0)?, r.get(1)?)),
         )
         .await?;
-    let ids: Vec<_> = found.iter().map(|(id, ..)| *id).collect();
-    counts.add(Counted::Stopped, end(tx, project, &ids, deltas, now).await?);
-    counts.add(Counted::Captured, captured(tx, project, &ids, deltas).await?);
-    forget(tx, project, &ids, counts).await?;
-    Ok(Part::of(ids.len(), BLANKED))
+    let (ids, mut hashes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    if ids.is_empty() {
+        former_address::forget(tx, project, holder, &running.email).await?;
+        return Ok(Part::Goes(String::new()));
+    }
+    erase(tx, project, &ids, (counts, deltas), now).await?;
+    let events = event_removal::of_mails(tx, project, holder, &ids, deltas).await?;
+    counts.add(Counted::Events, events as u64);
+    hashes.sort_unstable();
+    hashes.dedup();
+    let gone = sole_content::forget(tx, project, holder, &hashes).await?;
+    counts.add(Counted::Contents, gone.contents);
+    counts.add(Counted::Attachments, gone.attachments);
+    Ok(Part::Goes(String::new()))
+}
+
+/// Settles mails that wait, and blanks them, with what was captured of them.
+async fn erase(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    ids: &[EmailId],
+    (counts, deltas): (&mut Counts, &mut Deltas),
+    now: Timestamp,
+) -> Result<()> {
+    counts.add(Counted::Stopped, end(tx, project, ids, deltas, now).await?);
+    counts.add(Counted::Captured, captured(tx, project, ids, deltas).await?);
+    forget(tx, project, ids, counts).await
 }
 
 /// Blanks the next mails to the contact, with what they alone have.

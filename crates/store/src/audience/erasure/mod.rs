@@ -29,7 +29,7 @@ pub use self::step::{Progress, step};
 use self::records::Counts;
 use self::stage::Stage;
 use crate::args;
-use crate::audience::{contact, erased};
+use crate::audience::{contact, erased, former_address};
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::insight::deltas::Deltas;
@@ -134,17 +134,23 @@ pub async fn begin(tx: &mut Tx<'_>, request: &Request) -> Result<Option<Begun>> 
     // what was kept out stays so, whatever a later request says
     let keep_out = request.keep_out || before.is_some_and(|before| before.kept_out);
     let mut counts = Counts::default();
+    let mut formerly = Vec::new();
     if let Some(found) = &found {
+        formerly = former_address::of_contact(tx, project, found.id).await?;
+        formerly.retain(|former| *former != email);
         remove(tx, project, found, &mut counts).await?;
     }
     let complained = records::forget_suppression(tx, project, &email, &mut counts).await?;
+    for former in &formerly {
+        records::forget_suppression(tx, project, former, &mut counts).await?;
+    }
     erased::begin(tx, project, &hash, complained, request.id).await?;
     let (kind, by, _) = audit::stored(&request.actor);
     let contact = found.as_ref().map(|found| found.id);
     tx.execute_one(
         "insert into erasures (project_id, id, address_hash, contact_hash, email, contact_id, keep_out, actor_type, \
-         actor_id, status, stage, place, counts, due_at, requested_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '', {json $12}, $13, $13)",
+         actor_id, status, stage, place, counts, due_at, requested_at, formerly) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '', {json $12}, $13, $13, {json $14})",
         args![
             project,
             request.id,
@@ -158,7 +164,8 @@ pub async fn begin(tx: &mut Tx<'_>, request: &Request) -> Result<Option<Begun>> 
             ErasureStatus::Running.as_str(),
             Stage::FIRST.as_str(),
             counts.to_json(),
-            request.at
+            request.at,
+            Json::from(formerly.iter().map(EmailAddress::as_str).collect::<Vec<_>>())
         ],
     )
     .await?;

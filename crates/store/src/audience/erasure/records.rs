@@ -114,9 +114,14 @@ pub(super) async fn received_from(
     counts: &mut Counts,
     deltas: &mut Deltas,
 ) -> Result<Part> {
-    let gone = inbound_removal::of_address(tx, running.project, &running.email, MESSAGES, deltas).await?;
-    counts.add(Counted::Received, gone as u64);
-    Ok(Part::of(gone, MESSAGES))
+    for address in running.addresses() {
+        let gone = inbound_removal::of_address(tx, running.project, address, MESSAGES, deltas).await?;
+        counts.add(Counted::Received, gone as u64);
+        if gone > 0 {
+            return Ok(Part::Goes(String::new()));
+        }
+    }
+    Ok(Part::Done)
 }
 
 pub(super) async fn events(

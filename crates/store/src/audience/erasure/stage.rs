@@ -34,6 +34,8 @@ names! {
         Jobs = "jobs",
         /// The rejected rows of jobs.
         Failures = "failures",
+        /// What jobs found out about addresses.
+        Verified = "verified",
     }
 }
 
@@ -58,9 +60,18 @@ pub(super) struct Running {
     pub(super) project: ProjectNumber,
     pub(super) contact: Option<ContactId>,
     pub(super) email: EmailAddress,
+    /// The addresses that the contact had before and nobody has now.
+    pub(super) formerly: Vec<EmailAddress>,
     pub(super) requested_at: Timestamp,
     /// Where the stage is.
     pub(super) place: String,
+}
+
+impl Running {
+    /// All addresses of the person.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = &EmailAddress> {
+        std::iter::once(&self.email).chain(&self.formerly)
+    }
 }
 
 /// What a part of a stage came to.

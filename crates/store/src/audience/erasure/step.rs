@@ -1,15 +1,16 @@
 //! A step of an erasure: one transaction.
 
 use mailwright_core::address::EmailAddress;
-use mailwright_core::erasure::{Counted, ErasureStatus};
+use mailwright_core::erasure::ErasureStatus;
 use mailwright_core::ids::{ErasureId, ProjectNumber};
 use mailwright_core::time::Timestamp;
+use serde_json::Value as Json;
 
 use super::records::{self, Counts};
 use super::stage::{Part, Running, Stage};
 use super::{mails, words};
 use crate::args;
-use crate::audience::{erased, verification};
+use crate::audience::erased;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::insight::deltas::Deltas;
@@ -39,14 +40,15 @@ pub async fn step(
 ) -> Result<Progress> {
     let found = tx
         .optional(
-            "select contact_id, email, requested_at, place, stage, {json_out counts}, keep_out, address_hash, project_id \
-             from erasures where project_id = $1 and id = $2 and due_at is not null {for_update}",
+            "select contact_id, email, requested_at, place, stage, {json_out counts}, keep_out, address_hash, project_id, \
+             {json_out formerly} from erasures where project_id = $1 and id = $2 and due_at is not null {for_update}",
             args![project, id],
             |r| {
                 let running = Running {
                     project: r.get(8)?,
                     contact: r.get(0)?,
                     email: r.get::<Option<EmailAddress>>(1)?.unwrap_or_else(|| EmailAddress::from_stored("")),
+                    formerly: formerly(r.get::<Option<Json>>(9)?.as_ref()),
                     requested_at: r.get(2)?,
                     place: r.get(3)?,
                 };
@@ -107,12 +109,19 @@ async fn part(
         Stage::Failures => {
             let part = words::failures(tx, running, counts).await?;
             // an import that was waited for may have put the address on the list
-            records::forget_suppression(tx, running.project, &running.email, counts).await?;
-            let verified = verification::forget_address(tx, running.project, running.email.as_str()).await?;
-            counts.add(Counted::Verifications, verified);
+            for address in running.addresses() {
+                records::forget_suppression(tx, running.project, address, counts).await?;
+            }
             Ok(part)
         }
+        Stage::Verified => words::verified(tx, running, counts).await,
     }
+}
+
+/// Reads what [`begin`](super::begin) stored.
+fn formerly(stored: Option<&Json>) -> Vec<EmailAddress> {
+    let addresses = stored.and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str);
+    addresses.map(EmailAddress::from_stored).collect()
 }
 
 /// Notes that nothing is left, and forgets who it was.
@@ -123,7 +132,7 @@ async fn complete(
     now: Timestamp,
 ) -> Result<()> {
     tx.execute_one(
-        "update erasures set status = $3, email = null, contact_id = null, place = '', due_at = null, \
+        "update erasures set status = $3, email = null, formerly = null, contact_id = null, place = '', due_at = null, \
          counts = {json $4}, completed_at = $5 where project_id = $1 and id = $2",
         args![project, id, ErasureStatus::Completed.as_str(), counts.to_json(), now],
     )

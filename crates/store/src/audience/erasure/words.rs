@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use super::records::Counts;
 use super::stage::{Part, Running};
 use crate::args;
+use crate::audience::verification;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
@@ -19,19 +20,19 @@ const JOBS: i64 = 20;
 
 /// What to look for.
 struct Words {
-    email: String,
+    emails: Vec<String>,
     contact: Option<String>,
 }
 
 impl Words {
     fn of(running: &Running) -> Self {
-        let email = running.email.as_str().to_lowercase();
-        Self { email, contact: running.contact.map(|id| id.to_string()) }
+        let emails = running.addresses().map(|address| address.as_str().to_lowercase()).collect();
+        Self { emails, contact: running.contact.map(|id| id.to_string()) }
     }
 
     fn are_in(&self, text: &str) -> bool {
         let text = text.to_lowercase();
-        text.contains(&self.email) || self.contact.as_ref().is_some_and(|contact| text.contains(contact))
+        self.emails.iter().any(|email| text.contains(email)) || self.contact.as_ref().is_some_and(|contact| text.contains(contact))
     }
 
     /// Writes another word for every text that contains one of these; whether there was one.
@@ -58,15 +59,20 @@ impl Words {
 
 /// Takes the address out of the entries of the audit log about it. Who did what, and when, stays.
 pub(super) async fn audit(tx: &Tx<'_>, running: &Running, counts: &mut Counts) -> Result<Part> {
-    let changed = tx
-        .execute(
-            "update audit set target = $3 where project_id = $1 and id in (select id from audit \
-             where project_id = $1 and target = $2 and action like 'suppression%' limit $4)",
-            args![running.project, &running.email, ERASED, PAGE],
-        )
-        .await?;
-    counts.add(Counted::AuditEntries, changed);
-    Ok(Part::of(changed as usize, PAGE))
+    for address in running.addresses() {
+        let changed = tx
+            .execute(
+                "update audit set target = $3 where project_id = $1 and id in (select id from audit \
+                 where project_id = $1 and target = $2 and action like 'suppression%' limit $4)",
+                args![running.project, address, ERASED, PAGE],
+            )
+            .await?;
+        counts.add(Counted::AuditEntries, changed);
+        if changed > 0 {
+            return Ok(Part::Goes(String::new()));
+        }
+    }
+    Ok(Part::Done)
 }
 
 /// Removes idempotency keys with the address or the contact's id in them or in the path of their request.
@@ -118,9 +124,9 @@ pub(super) async fn imports(tx: &Tx<'_>, running: &Running) -> Result<Part> {
     Ok(if waits { Part::Waits } else { Part::Done })
 }
 
-/// Takes the address out of what finished jobs tell.
+/// Takes the address out of what finished jobs tell. The contact's id stays: a job remembers by one how far it came.
 pub(super) async fn jobs(tx: &Tx<'_>, running: &Running, counts: &mut Counts) -> Result<Part> {
-    let (project, words) = (running.project, Words::of(running));
+    let (project, words) = (running.project, Words { contact: None, ..Words::of(running) });
     let after = running.place.parse().unwrap_or(JobId::from_bytes([0; 16]));
     let found: Vec<(JobId, bool, Json)> = tx
         .all(
@@ -167,6 +173,28 @@ pub(super) async fn failures(tx: &Tx<'_>, running: &Running, counts: &mut Counts
     Ok(next.map_or(Part::Done, Part::Goes))
 }
 
+/// Removes what jobs found out about addresses that contain the address, as a cell of a file with a name does.
+pub(super) async fn verified(tx: &Tx<'_>, running: &Running, counts: &mut Counts) -> Result<Part> {
+    let (project, words) = (running.project, Words { contact: None, ..Words::of(running) });
+    let (job, position) = place_of_failure(&running.place);
+    let found: Vec<(JobId, i64, String)> = tx
+        .all(
+            "select job_id, position, email from verification_results where project_id = $1 \
+             and (job_id, position) > ($2, $3) order by job_id, position limit $4",
+            args![project, job, position, PAGE],
+            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
+        )
+        .await?;
+    let next = found.last().filter(|_| found.len() as i64 >= PAGE);
+    let next = next.map(|(job, position, _)| format!("{job} {position}"));
+    let about = found.iter().filter(|(.., email)| words.are_in(email));
+    let about: Vec<_> = about.map(|(job, position, _)| (*job, *position)).collect();
+    if !about.is_empty() {
+        counts.add(Counted::Verifications, verification::remove(tx, project, &about).await?);
+    }
+    Ok(next.map_or(Part::Done, Part::Goes))
+}
+
 async fn write_failure(
     tx: &Tx<'_>,
     project: ProjectNumber,
@@ -195,7 +223,7 @@ mod tests {
     #[test]
     fn a_text_that_contains_the_address_or_the_id_is_replaced_as_a_whole() {
         let id = "0190c3d2-0000-7000-8000-000000000001";
-        let words = Words { email: "ann@example.com".into(), contact: Some(id.into()) };
+        let words = Words { emails: vec!["ann@example.com".into()], contact: Some(id.into()) };
         let mut value = json!({
             "row": 3, "email": "Ann@Example.com", "rest": ["bob@example.com", {"said": "to <ann@example.com>: no"}],
             "contactId": id, "ann@example.com": 1,

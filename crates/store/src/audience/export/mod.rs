@@ -33,6 +33,7 @@ pub struct Person {
 
 /// The sections in the order of the document.
 pub const SECTIONS: &[Section] = &[
+    people::FORMER_ADDRESSES,
     people::CONSENTS,
     people::TOPICS,
     people::CONFIRMATIONS,

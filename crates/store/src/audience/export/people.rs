@@ -21,6 +21,17 @@ pub(super) const CONSENTS: Section = Section {
     },
 };
 
+pub(super) const FORMER_ADDRESSES: Section = Section {
+    name: "formerAddresses",
+    sql: "select email, changed_at from former_addresses where project_id = $1 and contact_id = $2 \
+          order by changed_at desc limit $3",
+    by_address: false,
+    key: Key::Only,
+    // as many as are kept
+    page: 100,
+    read: |r| Ok((Place::default(), json!({ "email": text(r, 0)?, "until": time(r, 1)? }))),
+};
+
 pub(super) const TOPICS: Section = Section {
     name: "topics",
     sql: "select c.topic_id, t.name, c.subscribed, c.updated_at from topic_choices c \

@@ -17,6 +17,7 @@ use About::{Nobody, Passing, Person};
 pub const TABLES_AND_PEOPLE: &[(&str, About)] = &[
     ("contacts", Person(&["contact"], "the row goes first")),
     ("consents", Person(&["consents"], "rows go with the contact")),
+    ("former_addresses", Person(&["formerAddresses"], "rows go with the contact, and what is known by them")),
     ("topic_choices", Person(&["topics"], "rows go with the contact")),
     ("confirmations", Person(&["confirmations"], "rows go with the contact")),
     ("segment_members", Person(&["segments"], "rows go with the contact")),

@@ -14,7 +14,7 @@ use mailwright_core::ids::{AuditId, ContactId, EmailId, EventId, ExecutionId, Pr
 use mailwright_core::retention::Kind;
 use mailwright_core::time::Timestamp;
 
-pub use self::clock::{save_seen, seen};
+pub use self::clock::believe;
 pub use self::growth::{Size, Weight, note_size, sizes, weights};
 pub use self::periods::own;
 use crate::args;

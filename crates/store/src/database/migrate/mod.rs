@@ -142,6 +142,11 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration { number: 37, name: "analytics", sql: include_str!("../../../migrations/0037_analytics.sql") },
     Migration { number: 38, name: "retention", sql: include_str!("../../../migrations/0038_retention.sql") },
+    Migration {
+        number: 39,
+        name: "former addresses",
+        sql: include_str!("../../../migrations/0039_former_addresses.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -26,9 +26,13 @@ pub struct Account {
 }
 
 impl Account {
-    /// The limits that hold, where `free` mails a month may be had without a subscription.
+    /// The limits that hold: those of its own with a subscription, and `free` mails a month without one.
     pub fn limits(&self, free: i64) -> Limits {
-        Limits { of_category: self.own, shared: self.subscription.is_none().then_some(free) }
+        if self.subscription.is_some() {
+            Limits { of_category: self.own, shared: None }
+        } else {
+            Limits { of_category: [None; Category::ALL.len()], shared: Some(free) }
+        }
     }
 }
 

@@ -28,10 +28,8 @@ struct Held {
     noticed: (i64, i64),
     /// What is counted for each month so far.
     used: BTreeMap<Month, Figures>,
-    /// Where a mail was refused.
-    refused: BTreeSet<(Month, Category)>,
-    /// The months in which mails were accepted.
-    taken: BTreeSet<Month>,
+    /// The months in which mails were asked for.
+    asked: BTreeSet<Month>,
 }
 
 impl Allowances {
@@ -66,8 +64,7 @@ impl Allowances {
             let months = wanted.get(&number).cloned().unwrap_or_default();
             let used = usage::of_months(tx, number, months).await?;
             let used = used.into_iter().map(|(month, used)| (month, used.mails)).collect();
-            let (refused, taken) = (BTreeSet::new(), BTreeSet::new());
-            held.insert(number, Held { limits, noticed: account.noticed, used, refused, taken });
+            held.insert(number, Held { limits, noticed: account.noticed, used, asked: BTreeSet::new() });
         }
         Ok(Self(held))
     }
@@ -93,19 +90,18 @@ impl Allowances {
         let room = self.room(project, category, at);
         let Some(held) = self.0.get_mut(&project) else { return true };
         let month = Month::of(at);
+        held.asked.insert(month);
         if room.is_some_and(|room| room < mails) {
-            held.refused.insert((month, category));
             return false;
         }
         held.used.entry(month).or_default()[category.place()] += mails;
-        held.taken.insert(month);
         true
     }
 
     /// Notes that a mail was refused.
-    pub fn refuse(&mut self, project: ProjectNumber, category: Category, at: Timestamp) {
+    pub fn refuse(&mut self, project: ProjectNumber, at: Timestamp) {
         if let Some(held) = self.0.get_mut(&project) {
-            held.refused.insert((Month::of(at), category));
+            held.asked.insert(Month::of(at));
         }
     }
 
@@ -116,15 +112,15 @@ impl Allowances {
         }
     }
 
-    /// Has the members told of limits that are reached or nearly so, once a month.
+    /// Has the members told of limits that are reached or nearly so, once a month. A request for more mails than are left
+    /// reaches no limit: fewer may still be accepted.
     pub async fn save(self, tx: &Tx<'_>, now: Timestamp) -> Result<()> {
         for (project, held) in self.0 {
-            let refused = held.refused.iter().map(|(month, _)| *month);
-            let Some(month) = held.taken.iter().copied().chain(refused).max() else { continue };
+            let Some(month) = held.asked.last().copied() else { continue };
             let told = if held.noticed.0 == month.number() { held.noticed.1 } else { 0 };
             let mut bits = told;
-            for (category, most, used, was_refused) in held.each(month) {
-                let reached = used >= most || was_refused;
+            for (category, most, used) in held.each(month) {
+                let reached = used >= most;
                 let wanted = if reached { notice::bits(category) } else { notice::bit(category, false) };
                 if !(reached || is_warning(most, used)) || bits & wanted == wanted {
                     continue;
@@ -162,21 +158,14 @@ pub async fn room_now(
 }
 
 impl Held {
-    /// Each limit of a month: what it is for, how much it is, how much of it is used, and whether a mail was refused for
-    /// it.
-    fn each(&self, month: Month) -> Vec<(Option<Category>, i64, i64, bool)> {
+    /// Each limit of a month: what it is for, how much it is, and how much of it is used.
+    fn each(&self, month: Month) -> Vec<(Option<Category>, i64, i64)> {
         let used = self.used.get(&month).copied().unwrap_or_default();
-        let refused = |category| self.refused.contains(&(month, category));
         let own = Category::ALL.into_iter().filter_map(|category| {
             let most = self.limits.of_category[category.place()]?;
-            Some((Some(category), most, used[category.place()], refused(category)))
+            Some((Some(category), most, used[category.place()]))
         });
-        let shared = self.limits.shared.map(|most| {
-            let any = Category::ALL
-                .into_iter()
-                .any(|category| refused(category) && self.limits.of_category[category.place()].is_none());
-            (None, most, used.iter().sum(), any)
-        });
+        let shared = self.limits.shared.map(|most| (None, most, used.iter().sum()));
         own.chain(shared).collect()
     }
 }

@@ -92,7 +92,7 @@ pub(crate) async fn blank(tx: &mut Tx<'_>, project: ProjectNumber, mails: &[Emai
         return Ok(());
     }
     tx.execute(
-        "update emails set recipient = '', recipient_name = null, subject = '', variables = {json $3}, log = {json $4}, \
+        "update emails set recipient = '', recipient_name = null, reply_to = null, subject = '', variables = {json $3}, log = {json $4}, \
          error = null, former = null, links = null, suppression = null where project_id = $1 and id {in $2}",
         &[
             project.into(),

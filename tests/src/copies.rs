@@ -26,8 +26,10 @@ pub async fn until(app: &App) -> i64 {
 /// Waits until everything that was acknowledged is at the destination. Returns a moment of which nothing is missing.
 pub async fn shipped(app: &App) -> i64 {
     let now = app.now();
-    app.eventually_within(PATIENCE, "what was written is shipped", async || (until(app).await > now).then_some(()))
-        .await;
+    app.eventually_within(PATIENCE, "what was written is shipped", async || {
+        (until(app).await > now).then_some(())
+    })
+    .await;
     app.now()
 }
 

@@ -164,9 +164,10 @@ impl Shipper {
         let Some(snapshot) = catalogue::complete(destination, &generation).await?.pop() else {
             return Ok(None);
         };
-        let names = catalogue::following(destination, &generation, snapshot.sequence).await?;
-        let is_unbroken =
-            names.iter().zip(snapshot.sequence + 1..).all(|(name, sequence)| name.sequence == sequence);
+        // the last object that the snapshot has may be the last one
+        let before = snapshot.sequence.saturating_sub(1);
+        let names = catalogue::following(destination, &generation, before).await?;
+        let is_unbroken = names.iter().zip(before + 1..).all(|(name, sequence)| name.sequence == sequence);
         let Some(last) = names.last().filter(|last| is_unbroken && last.is_last) else { return Ok(None) };
         let bytes = match destination.get(&catalogue::segment(&generation, *last)).await {
             Err(Fault::Away(error)) => return Err(Fault::Away(error).into()),

@@ -80,15 +80,16 @@ impl Keeper {
     async fn round(&mut self) -> Result<(), Failed> {
         let Some(line) = self.shared.line().clone() else { return Ok(()) };
         let destination = self.shared.destination()?;
-        let is_due = line.snapshot.is_none_or(|at| {
-            self.shared.clock.now().since(at) >= self.shared.settings.snapshot_every
-        });
+        let is_due = line
+            .snapshot
+            .is_none_or(|at| self.shared.clock.now().since(at) >= self.shared.settings.snapshot_every);
         if is_due {
             self.pictures(&destination).await?;
             self.snapshot(&destination, &line).await?;
         }
         let now = self.shared.clock.steady();
-        let rested = |at: Option<Instant>, pause| at.is_none_or(|at| now.saturating_duration_since(at) >= pause);
+        let rested =
+            |at: Option<Instant>, pause| at.is_none_or(|at| now.saturating_duration_since(at) >= pause);
         if rested(self.looked, PICTURES) {
             self.pictures(&destination).await?;
             self.looked = Some(now);

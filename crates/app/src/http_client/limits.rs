@@ -111,8 +111,7 @@ impl Limits {
 }
 
 /// Most connections of the client.
-pub const CONNECTIONS: usize =
-    Limits::GIVEN.connections()
+pub const CONNECTIONS: usize = Limits::GIVEN.connections()
     + Limits::CONFIGURED.connections()
     + Limits::OBJECTS.connections()
     + Limits::COPIES.connections();

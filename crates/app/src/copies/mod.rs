@@ -13,6 +13,7 @@ mod destination;
 mod envelope;
 mod fetch;
 pub(crate) mod metrics;
+mod pictures;
 mod retention;
 mod shared;
 mod shipping;

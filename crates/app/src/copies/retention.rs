@@ -11,7 +11,7 @@ use mailwright_core::time::Timestamp;
 
 use super::catalogue::{self, GONE, SnapshotName, UPLOADS};
 use super::destination::{Destination, Fault};
-use super::snapshots::pictures_in;
+use super::pictures::pictures_in;
 
 /// Most objects that are removed at a time.
 const AT_ONCE: usize = 2_000;

@@ -80,11 +80,9 @@ async fn what_was_shipped_survives_the_machine() {
             .collect();
         app.send(inline(&app, &json!(format!("mail{kill}@example.com")))).await.assert_status(200);
         let began = app.now();
-        app.eventually_within(
-            Duration::from_secs(60),
-            "much is written and some of it shipped",
-            async || (known.count() >= before + 200 && until(&app).await > began).then_some(()),
-        )
+        app.eventually_within(Duration::from_mins(1), "much is written and some of it shipped", async || {
+            (known.count() >= before + 200 && until(&app).await > began).then_some(())
+        })
         .await;
         let safe = until(&app).await;
         app.kill();

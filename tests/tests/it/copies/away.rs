@@ -67,7 +67,7 @@ one_engine! {
         app.request("GET", "/ready").send().await.assert_status(200);
         contact(&app, "after").await;
         proxy.restore().await;
-        app.eventually_within(std::time::Duration::from_secs(60), "another line begins", async || {
+        app.eventually_within(std::time::Duration::from_mins(1), "another line begins", async || {
             (metric(&app, "mailwright_copies_generations_total").await >= 2.0).then_some(())
         })
         .await;

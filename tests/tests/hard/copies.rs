@@ -110,7 +110,6 @@ async fn what_was_shipped_survives_the_machine() {
 
 /// The disk of the copies is full: the service does not care, and the copies go on when there is room.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stdout, reason = "says what was not tested")]
 async fn a_full_disk_of_the_copies_holds_up_nobody() {
     let disk = match SmallDisk::mount(8) {
         Ok(disk) => disk,

@@ -9,7 +9,7 @@ use mailwright_testkit::{App, Rows};
 use serde_json::Value;
 
 /// How long copies are waited for: a destination that was away is tried again after some seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The value of a metric without labels; 0 for one that is not there.
 pub async fn metric(app: &App, name: &str) -> f64 {
@@ -26,8 +26,10 @@ pub async fn until(app: &App) -> i64 {
 /// Waits until everything that was acknowledged is at the destination. Returns a moment of which nothing is missing.
 pub async fn shipped(app: &App) -> i64 {
     let now = app.now();
-    app.eventually_within(PATIENCE, "what was written is shipped", async || (until(app).await > now).then_some(()))
-        .await;
+    app.eventually_within(PATIENCE, "what was written is shipped", async || {
+        (until(app).await > now).then_some(())
+    })
+    .await;
     app.now()
 }
 

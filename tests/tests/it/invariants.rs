@@ -29,7 +29,7 @@ const ENGINES: [(&str, &str); 16] = [
 ];
 
 /// Who starts tasks and threads. Everybody else uses `app::tasks`, which waits for what it started when the service stops.
-const TASKS: [(&str, &str); 17] = [
+const TASKS: [(&str, &str); 18] = [
     ("app/src/background/tasks.rs", "it starts those of all others"),
     ("app/src/delivery/render_pool.rs", "threads of low priority"),
     ("store/src/database/coalesce/task.rs", "ends with its queue"),
@@ -37,6 +37,7 @@ const TASKS: [(&str, &str); 17] = [
     ("store/src/database/postgres/connection.rs", "ends connections"),
     ("store/src/database/postgres/apart.rs", "ends a connection"),
     ("store/src/database/sqlite/thread.rs", "threads of the engine"),
+    ("store/src/database/sqlite/copies/handle.rs", "the same, for what copies read and write"),
     ("store/src/audience/email_search_cache.rs", "reads for whoever asks next"),
     ("server/src/http/mod.rs", "connections, which drain at the end"),
     ("server/src/import.rs", "reads a file of any size"),

@@ -55,7 +55,9 @@ pub enum Unread {
     #[error("{0}")]
     Io(#[from] io::Error),
     /// A newer program made them.
-    #[error("these copies were made by Mailwright {0}, which is newer than this program; restore them with that version")]
+    #[error(
+        "these copies were made by Mailwright {0}, which is newer than this program; restore them with that version"
+    )]
     Newer(String),
 }
 
@@ -111,7 +113,8 @@ pub async fn spans(at: &Destination) -> Result<Vec<Span>, Fault> {
 
 /// The names that follow a number without a gap.
 fn unbroken(names: &[Name], after: u64) -> &[Name] {
-    let count = names.iter().zip(after + 1..).take_while(|(name, sequence)| name.sequence == *sequence).count();
+    let count =
+        names.iter().zip(after + 1..).take_while(|(name, sequence)| name.sequence == *sequence).count();
     names.get(..count).unwrap_or_default()
 }
 
@@ -245,7 +248,8 @@ pub async fn fetch(at: &Destination, plan: &Plan, folder: &Path, database: &str)
         let bytes = at.get(&snapshot.file(name)).await.map_err(broken)?;
         write(folder, name, &bytes)?;
     }
-    let pictures: BTreeMap<String, ()> = at.list(UPLOADS, None).await?.into_iter().map(|name| (name, ())).collect();
+    let pictures: BTreeMap<String, ()> =
+        at.list(UPLOADS, None).await?.into_iter().map(|name| (name, ())).collect();
     for name in pictures.keys() {
         match at.get(name).await {
             Ok(bytes) => write(folder, name, &bytes)?,

@@ -22,8 +22,7 @@ pub(crate) struct CopyMetrics {
 impl CopyMetrics {
     /// Declares the metrics in a registry.
     pub(crate) fn new(registry: &mut Registry) -> Self {
-        let (age, until, snapshot): (Gauge<f64, AtomicU64>, Gauge<f64, AtomicU64>, Gauge<f64, AtomicU64>) =
-            Default::default();
+        let (age, until, snapshot) = (Gauge::default(), Gauge::default(), Gauge::default());
         let (waiting, bytes, failures, generations) =
             (Gauge::default(), Counter::default(), Counter::default(), Counter::default());
         registry.register(

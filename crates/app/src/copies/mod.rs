@@ -13,6 +13,7 @@ mod destination;
 mod envelope;
 mod fetch;
 pub(crate) mod metrics;
+mod pictures;
 mod retention;
 mod shared;
 mod shipping;
@@ -41,7 +42,8 @@ pub fn start(app: &App, tasks: &Tasks, settings: CopySettings, files: InstanceFi
     };
     let Some(copies) = Copies::new(&app.0.db, &follow, app.clock())? else { return Ok(()) };
     let metrics = app.metrics().copies.clone();
-    let shared = shared::Shared::new(copies, settings, files, app.clock().clone(), app.0.dns.clone(), metrics);
+    let shared =
+        shared::Shared::new(copies, settings, files, app.clock().clone(), app.0.dns.clone(), metrics);
     shipping::start(&shared, tasks);
     snapshots::start(&shared, tasks);
     Ok(())

@@ -11,7 +11,7 @@ use mailwright_core::time::Timestamp;
 
 use super::catalogue::{self, GONE, SnapshotName, UPLOADS};
 use super::destination::{Destination, Fault};
-use super::snapshots::pictures_in;
+use super::pictures::pictures_in;
 
 /// Most objects that are removed at a time.
 const AT_ONCE: usize = 2_000;
@@ -93,7 +93,11 @@ async fn older(at: &Destination, kept: &SnapshotName) -> Result<Vec<String>, Fau
 
 /// Removes pictures that the instance has not had since before then; how many. When one was first found to be gone, an
 /// object says so.
-pub(super) async fn remove_pictures(at: &Destination, local: &Path, before: Timestamp) -> Result<usize, Fault> {
+pub(super) async fn remove_pictures(
+    at: &Destination,
+    local: &Path,
+    before: Timestamp,
+) -> Result<usize, Fault> {
     // nothing is removed because a folder could not be read
     let Ok(here) = pictures_in(local) else { return Ok(0) };
     let here: BTreeSet<String> = here.into_iter().collect();

@@ -32,29 +32,38 @@ enum Failed {
 pub(super) fn start(shared: &Arc<Shared>, tasks: &Tasks) {
     let (shared, stop) = (Arc::clone(shared), tasks.clone());
     tasks.keep("copies", async move {
-        let mut shipper = Shipper { shared, resumes: true, told: None };
+        let mut shipper = Shipper { shared, resumes: true };
         let mut pauses = Pauses::new(PAUSES.0, PAUSES.1);
-        let mut pause = Duration::ZERO;
-        while stop.pause(pause).await {
-            let shipped = tokio::select! {
-                shipped = shipper.round() => shipped,
-                () = stop.stopping() => break,
-            };
-            pause = match shipped {
-                Ok(()) => {
-                    if pauses.end() {
-                        tracing::info!("copies are shipped again");
+        let noting = Arc::clone(&shipper.shared);
+        let rounds = async {
+            let mut pause = Duration::ZERO;
+            while stop.pause(pause).await {
+                pause = match shipper.round().await {
+                    Ok(()) => {
+                        if pauses.end() {
+                            tracing::info!("copies are shipped again");
+                        }
+                        shipper.shared.settings.every
                     }
-                    shipper.shared.settings.every
-                }
-                Err(error) => {
-                    shipper.shared.metrics.failed();
-                    let pause = pauses.after_failure();
-                    tracing::warn!(%error, seconds = pause.as_secs(), "nothing could be shipped, trying again");
-                    pause
-                }
-            };
-            shipper.note();
+                    Err(error) => {
+                        shipper.shared.metrics.failed();
+                        let pause = pauses.after_failure();
+                        tracing::warn!(%error, seconds = pause.as_secs(), "nothing could be shipped, trying again");
+                        pause
+                    }
+                };
+                note(&shipper.shared);
+            }
+        };
+        // however long a round takes, it is told how old the copies are
+        let noted = async {
+            while stop.pause(noting.settings.every).await {
+                note(&noting);
+            }
+        };
+        tokio::select! {
+            () = rounds => {}
+            () = noted => {}
         }
         shipper.stop().await;
     });
@@ -64,8 +73,22 @@ struct Shipper {
     shared: Arc<Shared>,
     /// Whether the line that an earlier process wrote may be gone on with.
     resumes: bool,
-    /// Of which end of a line the operator was told.
-    told: Option<String>,
+}
+
+/// Notes how old the copies are and what waits, and tells that a line has ended.
+fn note(shared: &Shared) {
+    let standing = shared.copies.standing();
+    shared.metrics.age(shared.clock.now());
+    shared.metrics.waiting(standing.waiting_bytes);
+    if let Some(trouble) = standing.trouble
+        && let Some(line) = shared.line().take()
+    {
+        tracing::warn!(
+            generation = line.generation,
+            %trouble,
+            "a line of copies could not be gone on with; another one begins with a snapshot"
+        );
+    }
 }
 
 impl Shipper {
@@ -73,19 +96,8 @@ impl Shipper {
         let destination = self.shared.destination()?;
         // what waits belongs to a line that may have ended, and is shipped nevertheless
         self.ship(&destination).await?;
-        let standing = self.shared.copies.standing();
-        if let Some(trouble) = &standing.trouble
-            && let Some(line) = self.shared.line().take()
-            && self.told.as_ref() != Some(&line.generation)
-        {
-            tracing::warn!(
-                generation = line.generation,
-                %trouble,
-                "a line of copies could not be gone on with; another one begins with a snapshot"
-            );
-            self.told = Some(line.generation);
-        }
-        if standing.generation.is_none() {
+        note(&self.shared);
+        if self.shared.copies.standing().generation.is_none() {
             self.begin(&destination).await?;
         }
         Ok(())
@@ -152,9 +164,10 @@ impl Shipper {
         let Some(snapshot) = catalogue::complete(destination, &generation).await?.pop() else {
             return Ok(None);
         };
-        let names = catalogue::following(destination, &generation, snapshot.sequence).await?;
-        let is_unbroken =
-            names.iter().zip(snapshot.sequence + 1..).all(|(name, sequence)| name.sequence == sequence);
+        // the last object that the snapshot has may be the last one
+        let before = snapshot.sequence.saturating_sub(1);
+        let names = catalogue::following(destination, &generation, before).await?;
+        let is_unbroken = names.iter().zip(before + 1..).all(|(name, sequence)| name.sequence == sequence);
         let Some(last) = names.last().filter(|last| is_unbroken && last.is_last) else { return Ok(None) };
         let bytes = match destination.get(&catalogue::segment(&generation, *last)).await {
             Err(Fault::Away(error)) => return Err(Fault::Away(error).into()),
@@ -164,11 +177,6 @@ impl Shipper {
         let Ok(Some(place)) = decode(&bytes).map(|(head, _): (Head, _)| head.place) else { return Ok(None) };
         let line = Line { generation, snapshot: Some(snapshot.committed_by) };
         Ok(Some((line, place, last.sequence)))
-    }
-
-    fn note(&self) {
-        self.shared.metrics.age(self.shared.clock.now());
-        self.shared.metrics.waiting(self.shared.copies.standing().waiting_bytes);
     }
 
     /// Ships the rest, and leaves the log as it is, so that the next start goes on with the line.

@@ -12,6 +12,7 @@ use tokio::io::AsyncReadExt;
 
 use super::catalogue::{Manifest, SnapshotName, UPLOADS};
 use super::destination::{Destination, Fault};
+use super::pictures::pictures_in;
 use super::retention;
 use super::shared::{Line, Pauses, Shared};
 use crate::background::tasks::Tasks;
@@ -80,15 +81,16 @@ impl Keeper {
     async fn round(&mut self) -> Result<(), Failed> {
         let Some(line) = self.shared.line().clone() else { return Ok(()) };
         let destination = self.shared.destination()?;
-        let is_due = line.snapshot.is_none_or(|at| {
-            self.shared.clock.now().since(at) >= self.shared.settings.snapshot_every
-        });
+        let is_due = line
+            .snapshot
+            .is_none_or(|at| self.shared.clock.now().since(at) >= self.shared.settings.snapshot_every);
         if is_due {
             self.pictures(&destination).await?;
             self.snapshot(&destination, &line).await?;
         }
         let now = self.shared.clock.steady();
-        let rested = |at: Option<Instant>, pause| at.is_none_or(|at| now.saturating_duration_since(at) >= pause);
+        let rested =
+            |at: Option<Instant>, pause| at.is_none_or(|at| now.saturating_duration_since(at) >= pause);
         if rested(self.looked, PICTURES) {
             self.pictures(&destination).await?;
             self.looked = Some(now);
@@ -207,29 +209,4 @@ async fn small(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         bytes => bytes.map(Some),
     }
-}
-
-/// The paths of the files in a folder and in those in it. Names that a copy could not have are left out.
-pub(super) fn pictures_in(folder: &Path) -> io::Result<Vec<String>> {
-    let mut found = Vec::new();
-    let mut folders = vec![String::new()];
-    while let Some(below) = folders.pop() {
-        let entries = match fs::read_dir(folder.join(&below)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => entries?,
-        };
-        for entry in entries {
-            let entry = entry?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(path),
-                // `#` is in the names of files that are still being written
-                Ok(kind) if kind.is_file() && !name.contains('#') => found.push(path),
-                _ => {}
-            }
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
 }

@@ -100,7 +100,7 @@ impl Limits {
         at_once: 12,
         at_once_per_host: 12,
         idle_per_host: 4,
-        turn: Duration::from_secs(60),
+        turn: Duration::from_mins(1),
         ..Self::OBJECTS
     };
 
@@ -111,8 +111,7 @@ impl Limits {
 }
 
 /// Most connections of the client.
-pub const CONNECTIONS: usize =
-    Limits::GIVEN.connections()
+pub const CONNECTIONS: usize = Limits::GIVEN.connections()
     + Limits::CONFIGURED.connections()
     + Limits::OBJECTS.connections()
     + Limits::COPIES.connections();

@@ -32,7 +32,9 @@ pub(super) async fn finding(config: &Config) -> Option<Result<Fine, String>> {
     };
     let name = destination.name();
     Some(match spans.last() {
-        None => Ok(Fine::Better(format!("there are no complete copies in {name} yet; the service makes them"))),
+        None => {
+            Ok(Fine::Better(format!("there are no complete copies in {name} yet; the service makes them")))
+        }
         Some(span) => {
             let age = setup::clock().now().since(span.until);
             let text = format!(
@@ -42,7 +44,9 @@ pub(super) async fn finding(config: &Config) -> Option<Result<Fine, String>> {
                 spans.first().map_or(span.from, |first| first.from)
             );
             if age > LATE || span.is_broken {
-                Ok(Fine::Better(format!("{text}; if the service runs, its log says why nothing was shipped since")))
+                Ok(Fine::Better(format!(
+                    "{text}; if the service runs, its log says why nothing was shipped since"
+                )))
             } else {
                 Ok(Fine::Ok(text))
             }

@@ -88,7 +88,9 @@ impl Source {
 
 fn refuse_newer(from: &str, last_migration: i64, program: &str) -> Result<()> {
     if last_migration > migrate::last_step() {
-        bail!("{from} was made by Mailwright {program}, which is newer than this program; restore it with that version");
+        bail!(
+            "{from} was made by Mailwright {program}, which is newer than this program; restore it with that version"
+        );
     }
     Ok(())
 }

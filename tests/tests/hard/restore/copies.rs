@@ -23,8 +23,10 @@ async fn a_campaign_of_the_last_second_is_held_and_adds_up() {
     make_contacts(&app, "warm", &addresses("warm", count)).await;
     let campaign = draft(&app, "warm").await;
     send(&app, &campaign, json!({})).await;
-    app.eventually("some of the campaign has left", async || (server.copies().len() >= count / 8).then_some(()))
-        .await;
+    app.eventually("some of the campaign has left", async || {
+        (server.copies().len() >= count / 8).then_some(())
+    })
+    .await;
     shipped(&app).await;
     app.kill();
     let sent = copies(&server);

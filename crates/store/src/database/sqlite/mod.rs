@@ -77,15 +77,7 @@ impl Sqlite {
         ];
         let texts = Arc::new(Texts::new(Dialect::Sqlite));
         let readers = Readers::start(path, slow_reads, &log, &texts, &mut threads)?;
-        Ok(Self {
-            interactive,
-            bulk,
-            readers,
-            texts,
-            log,
-            path: path.to_owned(),
-            threads,
-        })
+        Ok(Self { interactive, bulk, readers, texts, log, path: path.to_owned(), threads })
     }
 
     pub(crate) async fn write(&self, bulk: bool, body: WriteBody) -> Result<Answer, Undone> {
@@ -135,7 +127,10 @@ impl Sqlite {
     }
 
     /// Runs something on the thread that writes, in a transaction: nobody writes meanwhile, whichever the process.
-    pub(crate) async fn in_turn<T: Send + 'static>(&self, run: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    pub(crate) async fn in_turn<T: Send + 'static>(
+        &self,
+        run: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
             let outcome = connection.map(|_| run());

@@ -36,7 +36,9 @@ pub enum Trouble {
     #[error("the log is not the one that was read before")]
     Gap,
     /// As much waits as may.
-    #[error("as much waits for the destination as may; backup.spool_mb and the free room on the disk bound it")]
+    #[error(
+        "as much waits for the destination as may; backup.spool_mb and the free room on the disk bound it"
+    )]
     Full,
     /// The log cannot be read, or the spool not be written.
     #[error("{0}")]
@@ -237,7 +239,9 @@ impl Follower {
         let from = match course.place {
             None => header.start(),
             Some(place) if file.has(&header, &place).map_err(io)? => place,
-            Some(place) if course.is_pinned && header.salts[0] == place.salts[0].wrapping_add(1) => header.start(),
+            Some(place) if course.is_pinned && header.salts[0] == place.salts[0].wrapping_add(1) => {
+                header.start()
+            }
             Some(_) if course.spools => return Err(Trouble::Gap),
             Some(_) => {
                 course.place = None;

@@ -66,8 +66,7 @@ impl Following {
         let cannot =
             |error: std::io::Error| Error::Unavailable(format!("{}: {error}", follow.folder.display()));
         fs::create_dir_all(&follow.folder).map_err(cannot)?;
-        let spool =
-            Arc::new(Spool::new(&follow.folder.join("spool"), follow.spool_bytes).map_err(cannot)?);
+        let spool = Arc::new(Spool::new(&follow.folder.join("spool"), follow.spool_bytes).map_err(cannot)?);
         Ok(Self {
             follower: Mutex::new(Follower::new(database, Arc::clone(&spool), clock.clone())?),
             spool,

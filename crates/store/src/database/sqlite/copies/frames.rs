@@ -209,9 +209,9 @@ fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
 /// The checksum of a log goes on over these bytes, whose number can be divided by eight.
 fn checksum([mut one, mut two]: [u32; 2], bytes: &[u8], is_big: bool) -> [u32; 2] {
     let word = |part: [u8; 4]| if is_big { u32::from_be_bytes(part) } else { u32::from_le_bytes(part) };
-    for [a, b, c, d, e, f, g, h] in bytes.as_chunks::<8>().0 {
-        one = one.wrapping_add(word([*a, *b, *c, *d])).wrapping_add(two);
-        two = two.wrapping_add(word([*e, *f, *g, *h])).wrapping_add(one);
+    for [first, second] in bytes.as_chunks::<4>().0.as_chunks::<2>().0 {
+        one = one.wrapping_add(word(*first)).wrapping_add(two);
+        two = two.wrapping_add(word(*second)).wrapping_add(one);
     }
     [one, two]
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use mailwright_core::time::Clock;
 use tokio::sync::oneshot;
 
-use super::following::{Follow, Following, Mark, Standing};
 use super::follower::Trouble;
+use super::following::{Follow, Following, Mark, Standing};
 use super::frames::Place;
 use super::snapshot;
 use super::spool::Spooled;
@@ -58,7 +58,11 @@ impl Copies {
 
     /// Begins a line of copies, or goes on with one whose last object at the destination ends at a place in the log. What
     /// waits of an earlier one is forgotten.
-    pub async fn begin(&self, generation: String, resumed: Option<(Place, u64)>) -> Result<Result<(), Trouble>> {
+    pub async fn begin(
+        &self,
+        generation: String,
+        resumed: Option<(Place, u64)>,
+    ) -> Result<Result<(), Trouble>> {
         let following = Arc::clone(&self.following);
         on_thread(move || following.prepare(&generation, resumed)).await?;
         let following = Arc::clone(&self.following);
@@ -94,7 +98,8 @@ impl Copies {
     /// Copies the whole database into a file. `None` if there is no line that it could stand in.
     pub async fn snapshot(&self) -> Result<Option<Snapshot>> {
         let file = self.following.folder().join("snapshot.sqlite");
-        let (following, database, made) = (Arc::clone(&self.following), self.embedded()?.path().to_owned(), file.clone());
+        let (following, database, made) =
+            (Arc::clone(&self.following), self.embedded()?.path().to_owned(), file.clone());
         let source = on_thread(move || {
             let _ = fs::remove_file(&made);
             snapshot::assert_room(&database, &made)?;
@@ -128,4 +133,3 @@ async fn on_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) 
     spawn("sqlite-copies", move || drop(answer.send(run())))?;
     answered.await.map_err(|_| Error::Unavailable("a thread of the copies panicked".into()))
 }
-

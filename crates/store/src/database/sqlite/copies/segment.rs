@@ -108,10 +108,12 @@ pub(super) fn encode(head: &Head, pages: &[(u32, Vec<u8>)]) -> Vec<u8> {
 
 /// Reads an object: what it is, and the pages with their numbers.
 pub fn decode(bytes: &[u8]) -> Result<(Head, impl Iterator<Item = (u32, &[u8])>)> {
-    let damaged = || Error::Unusable("a segment is damaged: it is not of the form that this program reads".into());
+    let damaged =
+        || Error::Unusable("a segment is damaged: it is not of the form that this program reads".into());
     let line = memchr::memchr(b'\n', bytes).ok_or_else(damaged)?;
     let (head, rest) = bytes.split_at(line);
-    let head = serde_json::from_slice(head).ok().and_then(|head| Head::from_json(&head)).ok_or_else(damaged)?;
+    let head =
+        serde_json::from_slice(head).ok().and_then(|head| Head::from_json(&head)).ok_or_else(damaged)?;
     let rest = rest.get(1..).unwrap_or_default();
     let one = 4 + head.page_bytes;
     if !rest.len().is_multiple_of(one) {
@@ -158,7 +160,8 @@ mod tests {
         for name in [name(0, false), name(1 << 32, true)] {
             assert_eq!(Name::parse(&name.to_string()), Some(name));
         }
-        for text in ["", "9-1-end", "000000000009-001700000000000-last", "000000000009-001700000000000-end-x"] {
+        for text in ["", "9-1-end", "000000000009-001700000000000-last", "000000000009-001700000000000-end-x"]
+        {
             assert_eq!(Name::parse(text), None, "{text}");
         }
     }

@@ -27,7 +27,8 @@ fn held(path: &Path) -> Vec<String> {
     let ok: String = db.query_row("pragma integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(ok, "ok");
     let mut rows = db.prepare("select n, hex(filler) from t order by n").unwrap();
-    let rows = rows.query_map([], |row| Ok(format!("{} {}", row.get::<_, i64>(0)?, row.get::<_, String>(1)?)));
+    let rows =
+        rows.query_map([], |row| Ok(format!("{} {}", row.get::<_, i64>(0)?, row.get::<_, String>(1)?)));
     rows.unwrap().map(Result::unwrap).collect()
 }
 
@@ -177,7 +178,9 @@ impl World {
             }
             Step::Remove(of) => execute(&self.db, format!("delete from t where n % {of} = 0")).await,
             // more than one object
-            Step::Large => execute(&self.db, "insert into t (filler) values (randomblob(5000000))".into()).await,
+            Step::Large => {
+                execute(&self.db, "insert into t (filler) values (randomblob(5000000))".into()).await
+            }
             Step::RolledBack => {
                 let failed: crate::Result<()> = self
                     .db
@@ -317,7 +320,8 @@ async fn a_line_is_gone_on_with_where_the_log_proves_it() {
     // the log is started anew while nobody keeps it
     other(&world.path(), "pragma wal_checkpoint(truncate)").unwrap();
     world.step(Step::Write(100)).await;
-    let refused = world.copies.begin("g".into(), last.place.map(|place| (place, last.sequence))).await.unwrap();
+    let refused =
+        world.copies.begin("g".into(), last.place.map(|place| (place, last.sequence))).await.unwrap();
     assert_eq!(refused, Err(Trouble::Gap));
 }
 

@@ -12,7 +12,9 @@ impl Log {
         let folder = tempfile::tempdir().unwrap();
         let writer = Connection::open(folder.path().join("test.sqlite")).unwrap();
         writer
-            .execute_batch("pragma journal_mode = wal; pragma wal_autocheckpoint = 0; create table t (n, filler)")
+            .execute_batch(
+                "pragma journal_mode = wal; pragma wal_autocheckpoint = 0; create table t (n, filler)",
+            )
             .unwrap();
         Self { folder, writer }
     }
@@ -68,7 +70,9 @@ fn what_is_not_committed_is_left_out() {
     let (header, after) = log.read(before.end);
     assert!(after.end.unwrap().frame < 10, "what was rolled back was written over: {after:?}");
     let file = LogFile::open(&log.path()).unwrap().unwrap();
-    assert!(file.has(&header, &before.end.unwrap()).unwrap() && file.has(&header, &after.end.unwrap()).unwrap());
+    assert!(
+        file.has(&header, &before.end.unwrap()).unwrap() && file.has(&header, &after.end.unwrap()).unwrap()
+    );
 }
 
 #[test]

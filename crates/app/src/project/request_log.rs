@@ -353,7 +353,7 @@ mod tests {
         let kept = |log: &RequestLog, polled| log.keeps((PROJECT, key(1)), 200, polled, Timestamp(0), &metrics);
         assert!(!(0..1000).any(|_| kept(&log(0), false)));
         assert!(kept(&log(100), false) && !kept(&log(100), true));
-        assert!(log(0).keeps(PROJECT, 500, true, Timestamp(0), &metrics));
+        assert!(log(0).keeps((PROJECT, key(1)), 500, true, Timestamp(0), &metrics));
         let half = log(50);
         assert!((350..650).contains(&(0..1000).filter(|_| half.draws()).count()));
     }

@@ -77,6 +77,10 @@ impl App {
         let Ok(event) = serde_json::from_slice::<Value>(raw) else {
             return Ok(PaymentAnswer::Invalid("The event is not JSON."));
         };
+        // no text of the database has it
+        if event.to_string().contains("\\u0000") {
+            return Ok(PaymentAnswer::Invalid("The event must not contain the NUL character."));
+        }
         let Some(id) = id_of(&event).filter(|id| id.len() <= LONGEST_ID) else {
             return Ok(PaymentAnswer::Invalid("The event has no id."));
         };

@@ -109,7 +109,7 @@ pub(super) fn segment(generation: &str, name: Name) -> String {
 
 /// A name for a generation that begins now. Names sort by when they began.
 pub(super) fn new_generation(now: Timestamp) -> String {
-    let time: String = now.to_string().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let time: String = now.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
     format!("{time}-{}", hex::encode(rand::random::<[u8; 3]>()))
 }
 

@@ -1,6 +1,5 @@
 //! Reads copies back: what moments there are, and the database of one of them.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path};
@@ -248,9 +247,7 @@ pub async fn fetch(at: &Destination, plan: &Plan, folder: &Path, database: &str)
         let bytes = at.get(&snapshot.file(name)).await.map_err(broken)?;
         write(folder, name, &bytes)?;
     }
-    let pictures: BTreeMap<String, ()> =
-        at.list(UPLOADS, None).await?.into_iter().map(|name| (name, ())).collect();
-    for name in pictures.keys() {
+    for name in &at.list(UPLOADS, None).await? {
         match at.get(name).await {
             Ok(bytes) => write(folder, name, &bytes)?,
             Err(Fault::Away(error)) => return Err(Fault::Away(error).into()),

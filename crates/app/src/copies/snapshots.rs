@@ -203,7 +203,8 @@ async fn small(path: &Path) -> io::Result<Option<Vec<u8>>> {
             return Ok(None);
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => drop(other?),
+        Err(error) => return Err(error),
+        Ok(_) => {}
     }
     match tokio::fs::read(path).await {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

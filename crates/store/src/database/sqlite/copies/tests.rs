@@ -179,7 +179,7 @@ impl World {
             Step::Remove(of) => execute(&self.db, format!("delete from t where n % {of} = 0")).await,
             // more than one object
             Step::Large => {
-                execute(&self.db, "insert into t (filler) values (randomblob(5000000))".into()).await
+                execute(&self.db, "insert into t (filler) values (randomblob(5000000))".into()).await;
             }
             Step::RolledBack => {
                 let failed: crate::Result<()> = self

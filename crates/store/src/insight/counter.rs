@@ -193,8 +193,8 @@ pub(crate) struct Taken {
 
 /// Removes the first counters of a kind whose names are before a text, with about so many shards.
 ///
-/// They are removed up to a name. For a list of names PostgreSQL compares each of them with every counter of the kind: some
-/// ten thousand counters took half a minute.
+/// They are removed up to a name. For a list of names PostgreSQL compares each of them with every counter of the kind: with
+/// some ten thousand counters that took more than twenty seconds.
 pub(crate) async fn take_before(
     tx: &Tx<'_>,
     project: ProjectNumber,
@@ -289,8 +289,8 @@ mod tests {
             for number in 0..100_i64 {
                 let name = format!("{:02}", number / 2);
                 tx.execute(insert, args![PROJECT, KIND.as_str(), &name, number % 2, number]).await?;
-                tx.execute(insert, args![ProjectNumber(8), KIND.as_str(), &name, number % 2, 1]).await?;
-                tx.execute(insert, args![PROJECT, Counter::Event.as_str(), &name, number % 2, 1]).await?;
+                tx.execute(insert, args![ProjectNumber(8), KIND.as_str(), &name, number % 2, 1_i64]).await?;
+                tx.execute(insert, args![PROJECT, Counter::Event.as_str(), &name, number % 2, 1_i64]).await?;
             }
             Ok::<_, crate::Error>(())
         }));
@@ -319,7 +319,7 @@ mod tests {
         let first = take(&db, "30", 15).await;
         assert!(first.has_more);
         assert_eq!(first.shards.len(), 14, "whole names: {first:?}");
-        assert_eq!(first.shards.iter().map(|(_, value)| value).sum::<i64>(), (0..14).sum());
+        assert_eq!(first.shards.iter().map(|(_, value)| value).sum::<i64>(), (0..14).sum::<i64>());
         assert_eq!(left(&db).await, [43, 50, 50]);
         let (mut taken, mut steps) = (first.shards.len(), 1);
         while steps == 1 || taken < 60 {

@@ -193,8 +193,8 @@ pub(crate) struct Taken {
 
 /// Removes the first counters of a kind whose names are before a text, with about so many shards.
 ///
-/// They are removed up to a name. For a list of names PostgreSQL compares each of them with every counter of the kind: some
-/// ten thousand counters took half a minute.
+/// They are removed up to a name. For a list of names PostgreSQL compares each of them with every counter of the kind: with
+/// some ten thousand counters that took more than twenty seconds.
 pub(crate) async fn take_before(
     tx: &Tx<'_>,
     project: ProjectNumber,

@@ -122,8 +122,8 @@ async fn ledger(app: &App, campaign: &Campaign, counted: &Counted) {
     let totals: BTreeMap<(String, Option<String>), i64> = items(&ledger["totals"])
         .iter()
         .map(|total| {
-            let state = total["state"].as_str().expect("a state").to_owned();
-            ((state, total["reason"].as_str().map(str::to_owned)), total["count"].as_i64().expect("a number"))
+            let of = total["state"].as_str().expect("a state").to_owned();
+            ((of, total["reason"].as_str().map(str::to_owned)), total["count"].as_i64().expect("a number"))
         })
         .collect();
     let expected: BTreeMap<(String, Option<String>), i64> = counted

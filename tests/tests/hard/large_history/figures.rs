@@ -194,7 +194,9 @@ pub(super) async fn cohorts(app: &App, history: &History) {
         opened.entry((&created[event.contact], month(event.at))).or_default().insert(event.contact);
     }
     let mut contacts: BTreeMap<&str, i64> = BTreeMap::new();
-    created.iter().for_each(|month| *contacts.entry(month).or_default() += 1);
+    for month in &created {
+        *contacts.entry(month).or_default() += 1;
+    }
     let now = instant(app.now()).to_zoned(jiff::tz::TimeZone::UTC).date().first_of_month();
     for months in [12, 36] {
         let first = now - jiff::Span::new().months(months - 1);

@@ -80,7 +80,7 @@ fn campaigns(random: &mut Random, count: usize, moments: &Moments) -> Vec<Campai
             let url = format!("https://shop.test/{}", random.below(15));
             Link { url, clicks: 0, people: 0, machines: 0 }
         };
-        let links = (0..1 + number % 5).map(|_| link()).collect();
+        let links = (0..=number % 5).map(|_| link()).collect();
         campaigns.push(Campaign { id: id(at, random), name: format!("News {number}"), at, state, links });
     }
     campaigns

@@ -11,7 +11,7 @@ mod moments;
 mod written;
 mod written_mails;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mailwright_core::time::Timestamp;
 use mailwright_store::insight::counter::{self, Counter};
@@ -72,7 +72,6 @@ fn recent() -> [(std::ops::Range<i64>, usize); 2] {
 
 both_engines! {
     async fn figures_of_a_long_history_are_what_its_rows_come_to(engine: Engine) {
-        let began = Instant::now();
         let mut random = Random::from_environment();
         let mut app = App::builder(engine)
             .env("MAILWRIGHT_AUTO_PROJECT_DISABLE", "false")
@@ -107,18 +106,14 @@ both_engines! {
             history.add_recent(&mut random, app.now(), ago, count);
         }
         mine.events(&history, first..history.events.len()).await;
-        println!("{} events, {} mails written after {:?}", history.events.len(), history.mails.len(), began.elapsed());
 
         app.restart().await;
         figures::recent(&app, &history).await;
         let periods = figures::periods(&history, &mut random);
         check(&app, &history, &periods).await;
-        println!("compared after {:?}", began.elapsed());
         until_folded(&app, &db, &mine).await;
         check(&app, &history, &periods).await;
-        println!("compared with folded sums after {:?}", began.elapsed());
         feed::check(&app, &history, &mine, &periods).await;
-        println!("the feed was read after {:?}", began.elapsed());
     }
 }
 

@@ -108,7 +108,9 @@ impl Site {
             .collect();
         let written = self.db.write(body!(async |tx| {
             let mut wanted = Wanted::default();
-            names.iter().for_each(|name| wanted.event(project, name));
+            for name in &names {
+                wanted.event(project, name);
+            }
             let mut found = Names::load(tx, &wanted).await?;
             for name in &names {
                 found.take(project, std::iter::empty(), Some(name), now).map_err(Error::Excess)?;

@@ -31,7 +31,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Params {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> std::result::Result<Self, Infallible> {
-        let mut given = Query::try_from_uri(&parts.uri).map_or_else(|_| HashMap::<String, String>::new(), |Query(map)| map);
+        let mut given = Query::try_from_uri(&parts.uri)
+            .map_or_else(|_| HashMap::<String, String>::new(), |Query(map)| map);
         // no stored text has it; leaving the parameter out would answer another question
         for text in given.values_mut().filter(|text| text.contains('\0')) {
             *text = text.replace('\0', "\u{fffd}");

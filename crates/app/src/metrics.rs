@@ -13,7 +13,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 
 use crate::copies::metrics::CopyMetrics;
 
@@ -131,85 +131,64 @@ pub struct Metrics {
     rounds_failed: Family<WorkLabels, Gauge>,
 }
 
+/// A metric that has just been registered.
+fn registered<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("mailwright");
         let store = StoreMetrics::new(&mut registry);
         let copies = CopyMetrics::new(&mut registry);
-        let requests = Family::default();
-        registry.register("http_requests", "Requests answered", requests.clone());
+        let requests = registered(&mut registry, "http_requests", "Requests answered");
         let latency: Family<RouteLabels, Histogram, fn() -> Histogram> =
             Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.0005, 2.0, 16)));
         registry.register("http_request_duration_seconds", "Time from request to answer", latency.clone());
-        let queue_depth = Family::default();
-        registry.register("queue_depth", "Mails that are due and not handed over", queue_depth.clone());
-        let queue_age = Family::default();
-        registry.register(
-            "queue_age_seconds",
-            "How long the first of the due mails has waited",
-            queue_age.clone(),
-        );
-        let deliveries = Family::default();
-        registry.register("deliveries", "Hand-overs by outcome", deliveries.clone());
-        let hits_lost = Counter::default();
-        registry.register("hits_lost", "Opens and clicks that could not be stored", hits_lost.clone());
-        let not_logged = Family::default();
-        registry.register("requests_not_logged", "Requests missing in their log", not_logged.clone());
-        let removed = Family::default();
-        registry.register("removed_rows", "Rows removed because of their age", removed.clone());
-        let inbound = Family::default();
-        registry.register(
-            "inbound_messages",
-            "Messages that came in by SMTP by what they are",
-            inbound.clone(),
-        );
-        let workflow_steps = Counter::default();
-        registry.register("workflow_steps", "Steps of workflows that were taken", workflow_steps.clone());
-        let workflow_requests = Family::default();
-        registry.register(
-            "workflow_requests",
-            "Attempts of requests of workflows by outcome",
-            workflow_requests.clone(),
-        );
-        let hop_connections = Family::default();
-        registry.register(
+        let queue_depth = registered(&mut registry, "queue_depth", "Mails that are due and not handed over");
+        let queue_age =
+            registered(&mut registry, "queue_age_seconds", "How long the first of the due mails has waited");
+        let deliveries = registered(&mut registry, "deliveries", "Hand-overs by outcome");
+        let hits_lost = registered(&mut registry, "hits_lost", "Opens and clicks that could not be stored");
+        let not_logged = registered(&mut registry, "requests_not_logged", "Requests missing in their log");
+        let removed = registered(&mut registry, "removed_rows", "Rows removed because of their age");
+        let inbound =
+            registered(&mut registry, "inbound_messages", "Messages that came in by SMTP by what they are");
+        let workflow_steps =
+            registered(&mut registry, "workflow_steps", "Steps of workflows that were taken");
+        let workflow_requests =
+            registered(&mut registry, "workflow_requests", "Attempts of requests of workflows by outcome");
+        let hop_connections = registered(
+            &mut registry,
             "next_hop_connections",
             "Connections to the next hop: open, allowed by it and configured",
-            hop_connections.clone(),
         );
-        let hop_state = Family::default();
-        registry.register("next_hop_state", "1 for the state that the next hop is in", hop_state.clone());
-        let hop_rate = Gauge::default();
-        registry.register(
+        let hop_state =
+            registered(&mut registry, "next_hop_state", "1 for the state that the next hop is in");
+        let hop_rate = registered(
+            &mut registry,
             "next_hop_rate",
             "Mails a second that are handed over at most, because the next hop takes no more; 0 for no limit",
-            hop_rate.clone(),
         );
-        let clock_offset = Gauge::default();
-        registry.register(
+        let clock_offset = registered(
+            &mut registry,
             "clock_offset_seconds",
             "How far the database's clock is ahead of this machine's",
-            clock_offset.clone(),
         );
-        let writable = Gauge::default();
-        registry.register(
+        let writable = registered(
+            &mut registry,
             "database_writable",
             "1 when the database takes writes, 0 when it refused one for want of room or of the right to write",
-            writable.clone(),
         );
-        let rounds = Family::default();
-        registry.register("background_rounds", "Rounds of background work by outcome", rounds.clone());
-        let round_seconds = Family::default();
-        registry.register(
-            "background_round_seconds",
-            "Time that rounds of background work took",
-            round_seconds.clone(),
-        );
-        let rounds_failed = Family::default();
-        registry.register(
+        let rounds = registered(&mut registry, "background_rounds", "Rounds of background work by outcome");
+        let round_seconds =
+            registered(&mut registry, "background_round_seconds", "Time that rounds of background work took");
+        let rounds_failed = registered(
+            &mut registry,
             "background_rounds_failed_in_a_row",
             "How many rounds of background work failed since the last one that did not",
-            rounds_failed.clone(),
         );
         Self {
             registry: Arc::new(registry),

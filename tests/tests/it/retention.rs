@@ -112,7 +112,7 @@ both_engines! {
         let captured = captured.iter().find(|mail| mail["subject"] == "News").expect("the campaign's mail");
         let field = mail_header(captured, "List-Unsubscribe").to_owned();
         let unsubscribe = field.split_once('<').and_then(|(_, rest)| rest.split_once('>')).expect("an address").0;
-        let unsubscribe = unsubscribe.strip_prefix(&app.base_url()).expect("ours").to_owned();
+        let unsubscribe = unsubscribe.strip_prefix(app.base_url()).expect("ours").to_owned();
         let of_segment = async || read(&app, &format!("{segment}/contacts")).await["total"].clone();
         app.eventually("the contact is in the segment", async || (of_segment().await == 1).then_some(())).await;
         let day = |after: i64| {

@@ -45,8 +45,7 @@ const FAR: Duration = Duration::from_hours(2);
 
 /// Starts the removal.
 pub(crate) fn start(app: &App, tasks: &Tasks) {
-    let work =
-        Retention { app: app.clone(), tasks: tasks.clone(), rows: FIRST_ROWS, seen: None };
+    let work = Retention { app: app.clone(), tasks: tasks.clone(), rows: FIRST_ROWS, seen: None };
     Runner::new(app, "retention", PERIOD).start(tasks, work);
 }
 

@@ -350,7 +350,8 @@ mod tests {
     #[test]
     fn successes_are_drawn_and_polling_is_not_kept() {
         let metrics = Metrics::default();
-        let kept = |log: &RequestLog, polled| log.keeps((PROJECT, key(1)), 200, polled, Timestamp(0), &metrics);
+        let kept =
+            |log: &RequestLog, polled| log.keeps((PROJECT, key(1)), 200, polled, Timestamp(0), &metrics);
         assert!(!(0..1000).any(|_| kept(&log(0), false)));
         assert!(kept(&log(100), false) && !kept(&log(100), true));
         assert!(log(0).keeps((PROJECT, key(1)), 500, true, Timestamp(0), &metrics));

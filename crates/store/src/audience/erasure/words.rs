@@ -32,7 +32,8 @@ impl Words {
 
     fn are_in(&self, text: &str) -> bool {
         let text = text.to_lowercase();
-        self.emails.iter().any(|email| text.contains(email)) || self.contact.as_ref().is_some_and(|contact| text.contains(contact))
+        self.emails.iter().any(|email| text.contains(email))
+            || self.contact.as_ref().is_some_and(|contact| text.contains(contact))
     }
 
     /// Writes another word for every text that contains one of these; whether there was one.

@@ -81,8 +81,16 @@ mod tests {
     fn time_that_was_seen_counts_and_a_clock_that_is_set_back_does_nothing() {
         let at = Timestamp;
         assert_eq!(next(at(0), 0, Some(at(HOUR)), at(HOUR)), (at(HOUR), HOUR));
-        assert_eq!(next(at(0), 0, Some(at(HOUR)), at(HOUR + 5)), (at(HOUR), HOUR), "clocks go apart a little");
+        assert_eq!(
+            next(at(0), 0, Some(at(HOUR)), at(HOUR + 5)),
+            (at(HOUR), HOUR),
+            "clocks go apart a little"
+        );
         assert_eq!(next(at(DAY), 7, Some(at(2 * DAY)), at(HOUR)), (at(DAY), 7));
-        assert_eq!(next(at(0), DAY, None, at(10 * DAY)), (at(10 * DAY), 0), "the service did not run for ten days");
+        assert_eq!(
+            next(at(0), DAY, None, at(10 * DAY)),
+            (at(10 * DAY), 0),
+            "the service did not run for ten days"
+        );
     }
 }

@@ -271,10 +271,10 @@ mod tests {
                 tokio::spawn(async move {
                     while !done.load(Ordering::Relaxed) {
                         if reader % 2 == 0 {
-                            engine.read(reading(20_000)).await.unwrap();
+                            engine.read(reading(2_000)).await.unwrap();
                         } else {
                             let reader = Reader::Request(ProjectNumber(reader));
-                            engine.read_slow(reader, reading(300_000)).await.unwrap();
+                            engine.read_slow(reader, reading(60_000)).await.unwrap();
                         }
                     }
                 })
@@ -282,7 +282,7 @@ mod tests {
             .collect();
         let began = Instant::now();
         while engine.log.restarts() < 3 {
-            assert!(began.elapsed() < Duration::from_mins(1), "the log only grows");
+            assert!(began.elapsed() < Duration::from_mins(4), "the log only grows");
             write(&engine, "insert into filled values (randomblob(40000))".into()).await;
         }
         done.store(true, Ordering::Relaxed);

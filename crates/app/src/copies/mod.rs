@@ -2,7 +2,7 @@
 //!
 //! The store reads what is committed from the write-ahead log and leaves it in a spool
 //! (`mailwright_store::database::sqlite::copies`). Here it is shipped ([`shipping`]), snapshots are made and old copies
-//! removed ([`snapshots`], [`retention`]), and copies are read back ([`fetch`]). [`catalogue`] has the names of the
+//! removed ([`snapshots`], [`retention`]), and copies are read back ([`mod@fetch`]). [`catalogue`] has the names of the
 //! objects, [`envelope`] what is around their bytes. `docs/adr/0069-continuous-copies.md` has the reasons.
 //!
 //! Nothing in the service waits for the destination. What cannot be shipped waits on this machine up to a bound; beyond

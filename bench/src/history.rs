@@ -59,7 +59,11 @@ pub(crate) async fn store(site: &Site, count: usize) -> Result<History> {
     Ok(History { rare: past.rare })
 }
 
-async fn append(tx: &mut mailwright_store::Tx<'_>, events: &[NewEvent]) -> mailwright_store::Result<()> {
+/// Records events in a transaction, with all that is counted of them.
+pub(crate) async fn append(
+    tx: &mut mailwright_store::Tx<'_>,
+    events: &[NewEvent],
+) -> mailwright_store::Result<()> {
     let mut deltas = Deltas::default();
     event::append(tx, events, &mut deltas).await?;
     deltas.save(tx).await

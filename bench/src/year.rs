@@ -8,13 +8,14 @@ use mailwright_core::campaign::{Audience, Campaign, CampaignStatus};
 use mailwright_core::ids::{CampaignId, ContactId, ProjectNumber};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::{Clock, Timestamp};
-use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::audience::event::NewEvent;
 use mailwright_store::body;
 use mailwright_store::insight::counter::Counter;
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::insight::rollup;
 use mailwright_store::sending::campaign;
 
+use crate::history::append;
 use crate::people::People;
 use crate::random::Random;
 use crate::report::progress;
@@ -79,12 +80,6 @@ pub(crate) async fn store(site: Site, count: usize, from: Timestamp) -> Result<Y
     site.database.settle().await?;
     progress(format_args!("stored a year of {count} events in {:.1} s", since.elapsed().as_secs_f64()));
     Ok(Year { site, from, events: count })
-}
-
-async fn append(tx: &mut mailwright_store::Tx<'_>, events: &[NewEvent]) -> mailwright_store::Result<()> {
-    let mut deltas = Deltas::default();
-    event::append(tx, events, &mut deltas).await?;
-    deltas.save(tx).await
 }
 
 /// The events, batch by batch.

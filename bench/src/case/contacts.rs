@@ -11,7 +11,7 @@ use crate::people;
 use crate::random::Random;
 use crate::report::{Bar, Unit};
 use crate::server::Server;
-use crate::stats::Latencies;
+use crate::stats::{Latencies, Summary};
 
 /// Milliseconds that a page of a list may take.
 const LIST_BAR: f64 = 5.0;
@@ -115,20 +115,19 @@ fn rows(page: &Value, expected: usize) -> Result<()> {
     Ok(())
 }
 
-/// Makes requests one after the other on one connection. The first answer is looked at closely.
-async fn measure(
-    bench: &mut Bench<'_>,
+/// Makes so many requests one after the other on one connection. The first answer is looked at closely.
+pub(super) async fn one_by_one(
+    samples: usize,
     server: &Server,
     what: &str,
-    bar: Option<f64>,
-    mut request: impl FnMut(&people::People, &str) -> Vec<u8>,
+    mut request: impl FnMut() -> Vec<u8>,
     check: impl Fn(&Value) -> Result<()>,
-) -> Result<()> {
+) -> Result<Summary> {
     let mut connection = Connection::open(server.port()).await?;
     let mut latencies = Latencies::default();
     let begin = Instant::now();
-    for sample in 0..bench.options.samples() + WARM_UP {
-        let wire = request(&bench.site.people, &bench.site.secret_key);
+    for sample in 0..samples + WARM_UP {
+        let wire = request();
         let since = Instant::now();
         let reply = tokio::time::timeout(STUCK, connection.exchange(&wire)).await;
         let reply = reply.with_context(|| format!("{what}: no answer within {STUCK:?}"))??;
@@ -144,7 +143,20 @@ async fn measure(
             }
         }
     }
-    let latency = latencies.summary().context("no request was made")?;
+    latencies.summary().context("no request was made")
+}
+
+/// Measures requests about the contacts.
+async fn measure(
+    bench: &mut Bench<'_>,
+    server: &Server,
+    what: &str,
+    bar: Option<f64>,
+    mut request: impl FnMut(&people::People, &str) -> Vec<u8>,
+    check: impl Fn(&Value) -> Result<()>,
+) -> Result<()> {
+    let wire = || request(&bench.site.people, &bench.site.secret_key);
+    let latency = one_by_one(bench.options.samples(), server, what, wire, check).await?;
     bench.add("contacts", what, latency.p50, Unit::Milliseconds, |line| {
         let line = line.latency(latency);
         match bar {

@@ -1,18 +1,16 @@
 //! The feed of activity, and figures over time, of a year with many events.
 
-use std::time::{Duration, Instant};
-
 use anyhow::{Context, Result, ensure};
 use mailwright_core::ids::EventId;
 use mailwright_core::time::Timestamp;
 use serde_json::Value;
 
 use super::Bench;
-use crate::http::{Connection, get};
+use super::contacts::one_by_one;
+use crate::http::get;
 use crate::random::Random;
 use crate::report::{Bar, Unit};
 use crate::server::Server;
-use crate::stats::Latencies;
 use crate::year::{BUSY, Year};
 
 const CASE: &str = "insight";
@@ -22,10 +20,6 @@ const PAGE_BAR: f64 = 5.0;
 const FIGURES_BAR: f64 = 20.0;
 /// Entries of a page.
 const PAGE: usize = 50;
-/// Requests that come before those that count.
-const WARM_UP: usize = 10;
-/// Slow requests are repeated for this long only.
-const PATIENCE: Duration = Duration::from_secs(6);
 
 /// Makes the next request's path.
 type MakePath<'y> = Box<dyn FnMut(&mut Random) -> String + 'y>;
@@ -118,7 +112,7 @@ async fn figures(bench: &mut Bench<'_>, server: &Server, year: &Year) -> Result<
     measure(bench, (server, year), &what, PAGE_BAR, path, |_| Ok(())).await
 }
 
-/// Makes requests one after the other on one connection. The first answer is looked at closely.
+/// Measures requests against a bar.
 async fn measure(
     bench: &mut Bench<'_>,
     (server, year): (&Server, &Year),
@@ -127,26 +121,9 @@ async fn measure(
     mut path: impl FnMut(&mut Random) -> String,
     check: impl Fn(&Value) -> Result<()>,
 ) -> Result<()> {
-    let mut connection = Connection::open(server.port()).await?;
-    let (mut latencies, mut random) = (Latencies::default(), Random::new(7));
-    let begin = Instant::now();
-    for sample in 0..bench.options.samples() + WARM_UP {
-        let wire = get(&path(&mut random), Some(&year.site.secret_key));
-        let since = Instant::now();
-        let reply = connection.exchange(&wire).await?;
-        let took = since.elapsed();
-        let body = reply.ok().with_context(|| what.to_owned())?;
-        if sample == 0 {
-            check(&serde_json::from_slice(body)?).with_context(|| what.to_owned())?;
-        }
-        if sample >= WARM_UP {
-            latencies.record(took);
-            if begin.elapsed() > PATIENCE {
-                break;
-            }
-        }
-    }
-    let latency = latencies.summary().context("no request was made")?;
+    let mut random = Random::new(7);
+    let wire = || get(&path(&mut random), Some(&year.site.secret_key));
+    let latency = one_by_one(bench.options.samples(), server, what, wire, check).await?;
     bench
         .add(CASE, what, latency.p99, Unit::Milliseconds, |line| line.latency(latency).bar(Bar::AtMost(bar)));
     Ok(())

@@ -93,16 +93,6 @@ pub async fn missing_contacts(
     remove(tx, project, &executions, deltas).await
 }
 
-/// Removes executions that are over, with all that belongs to them. What happened stays counted.
-pub(crate) async fn finished(
-    tx: &Tx<'_>,
-    project: ProjectNumber,
-    ids: &[ExecutionId],
-    deltas: &mut Deltas,
-) -> Result<()> {
-    remove(tx, project, ids, deltas).await
-}
-
 /// An execution that is removed.
 enum Gone {
     Read(Box<Stored>),
@@ -112,8 +102,13 @@ enum Gone {
     },
 }
 
-/// Removes executions with all that belongs to them.
-async fn remove(tx: &Tx<'_>, project: ProjectNumber, ids: &[ExecutionId], deltas: &mut Deltas) -> Result<()> {
+/// Removes executions with all that belongs to them. What happened stays counted.
+pub(crate) async fn remove(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    ids: &[ExecutionId],
+    deltas: &mut Deltas,
+) -> Result<()> {
     if ids.is_empty() {
         return Ok(());
     }

@@ -48,8 +48,12 @@ pub(super) async fn quiet(app: &App) -> Rows {
     let (mut last, mut same) = (Rows::new(), 0);
     app.eventually("the database stays as it is", async || {
         let mut rows = app.rows().await;
-        for table in ["api_keys", "retention_clock", "database_sizes", "domains"] {
+        for table in ["api_keys", "retention_clock", "database_sizes"] {
             rows.remove(table);
+        }
+        for row in rows.get_mut("domains").into_iter().flatten() {
+            let domain: Value = serde_json::from_str(row).expect("a row");
+            *row = without(domain, "check_at").to_string();
         }
         // segments are brought up to date after a rest, and executions and mails may wait for their turn
         let is_done = rows.get("contact_changes").is_none_or(Vec::is_empty)

@@ -154,7 +154,7 @@ pub(super) async fn jobs(tx: &Tx<'_>, running: &Running, counts: &mut Counts) ->
 /// Takes the address out of the rejected rows of jobs.
 pub(super) async fn failures(tx: &Tx<'_>, running: &Running, counts: &mut Counts) -> Result<Part> {
     let (project, words) = (running.project, Words::of(running));
-    let (job, position) = place_of_failure(&running.place);
+    let (job, position) = place_in_jobs(&running.place);
     let found: Vec<(JobId, i64, Json)> = tx
         .all(
             "select job_id, position, {json_out detail} from job_failures where project_id = $1 \
@@ -163,21 +163,20 @@ pub(super) async fn failures(tx: &Tx<'_>, running: &Running, counts: &mut Counts
             |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
         )
         .await?;
-    let next = found.last().filter(|_| found.len() as i64 >= PAGE);
-    let next = next.map(|(job, position, _)| format!("{job} {position}"));
+    let part = behind(&found);
     for (job, position, mut detail) in found {
         if words.blank(&mut detail) {
             counts.add(Counted::JobRows, 1);
             write_failure(tx, project, (job, position), detail).await?;
         }
     }
-    Ok(next.map_or(Part::Done, Part::Goes))
+    Ok(part)
 }
 
 /// Removes what jobs found out about addresses that contain the address, as a cell of a file with a name does.
 pub(super) async fn verified(tx: &Tx<'_>, running: &Running, counts: &mut Counts) -> Result<Part> {
     let (project, words) = (running.project, Words { contact: None, ..Words::of(running) });
-    let (job, position) = place_of_failure(&running.place);
+    let (job, position) = place_in_jobs(&running.place);
     let found: Vec<(JobId, i64, String)> = tx
         .all(
             "select job_id, position, email from verification_results where project_id = $1 \
@@ -186,14 +185,13 @@ pub(super) async fn verified(tx: &Tx<'_>, running: &Running, counts: &mut Counts
             |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
         )
         .await?;
-    let next = found.last().filter(|_| found.len() as i64 >= PAGE);
-    let next = next.map(|(job, position, _)| format!("{job} {position}"));
+    let part = behind(&found);
     let about = found.iter().filter(|(.., email)| words.are_in(email));
     let about: Vec<_> = about.map(|(job, position, _)| (*job, *position)).collect();
     if !about.is_empty() {
         counts.add(Counted::Verifications, verification::remove(tx, project, &about).await?);
     }
-    Ok(next.map_or(Part::Done, Part::Goes))
+    Ok(part)
 }
 
 async fn write_failure(
@@ -210,7 +208,16 @@ async fn write_failure(
     Ok(())
 }
 
-fn place_of_failure(place: &str) -> (JobId, i64) {
+/// Where a stage goes on that looked at a page of rows of jobs.
+fn behind<T>(found: &[(JobId, i64, T)]) -> Part {
+    match found.last() {
+        Some((job, position, _)) if found.len() as i64 >= PAGE => Part::Goes(format!("{job} {position}")),
+        _ => Part::Done,
+    }
+}
+
+/// Reads what [`behind`] wrote.
+fn place_in_jobs(place: &str) -> (JobId, i64) {
     let parsed = place.split_once(' ').and_then(|(job, at)| Some((job.parse().ok()?, at.parse().ok()?)));
     parsed.unwrap_or((JobId::from_bytes([0; 16]), -1))
 }
@@ -238,9 +245,9 @@ mod tests {
     }
 
     #[test]
-    fn a_place_among_failures_is_read_as_it_was_written() {
+    fn a_place_among_rows_of_jobs_is_read_as_it_was_written() {
         let job = JobId::from_bytes([7; 16]);
-        assert_eq!(place_of_failure(&format!("{job} 12")), (job, 12));
-        assert_eq!(place_of_failure(""), (JobId::from_bytes([0; 16]), -1));
+        assert_eq!(place_in_jobs(&format!("{job} 12")), (job, 12));
+        assert_eq!(place_in_jobs(""), (JobId::from_bytes([0; 16]), -1));
     }
 }

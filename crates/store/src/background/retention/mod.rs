@@ -237,7 +237,7 @@ async fn executions(
         .await?;
     let gone: Vec<ExecutionId> = looked_at.iter().filter(|(_, is_old)| *is_old).map(|(id, _)| *id).collect();
     let mut deltas = Deltas::default();
-    forget::finished(tx, project, &gone, &mut deltas).await?;
+    forget::remove(tx, project, &gone, &mut deltas).await?;
     deltas.save(tx).await?;
     Ok((gone.len() as u64, next(&looked_at, limit)))
 }

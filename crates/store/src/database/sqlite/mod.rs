@@ -26,7 +26,7 @@ use self::connection::{connect, refuse_foreign};
 use self::copies::following::{Follow, Following};
 use self::log::{LOG_PAGES, Log};
 use self::read::Readers;
-use self::thread::{QUEUE, caught, closed, kept_running, poll_once, spawn};
+use self::thread::{QUEUE, Thread, caught, closed, kept_running, poll_once, spawn};
 use self::writer::{Job, Reply, write_loop};
 use crate::database::body::{ReadBody, WriteBody};
 use crate::database::dialect::{Dialect, Texts};
@@ -43,7 +43,7 @@ pub(crate) struct Sqlite {
     texts: Arc<Texts>,
     log: Arc<Log>,
     path: PathBuf,
-    threads: Vec<std::thread::JoinHandle<()>>,
+    threads: Vec<Thread>,
 }
 
 impl Sqlite {
@@ -67,12 +67,14 @@ impl Sqlite {
         let mut threads = vec![
             spawn("sqlite-log", move || {
                 kept_running("sqlite-log", || log::copy_loop(&copier, &to_copy, &stopped));
+                copier
             })?,
             spawn("sqlite-writer", move || {
                 kept_running("sqlite-writer", || {
                     write_loop(&mut writer, &interactive_jobs, &bulk_jobs, &to_restart, &metrics);
                 });
                 drop::<Sender<()>>(stop);
+                writer
             })?,
         ];
         let texts = Arc::new(Texts::new(Dialect::Sqlite));
@@ -148,13 +150,12 @@ impl Sqlite {
     pub(crate) fn close(self) {
         let Self { interactive, bulk, readers, threads, log, .. } = self;
         drop((interactive, bulk, readers));
-        for thread in threads {
-            let _ = thread.join();
-        }
+        let connections: Vec<_> = threads.into_iter().map(Thread::join).collect();
         if let Some(following) = log.following().filter(|following| following.keeps_log()) {
             // a connection that is not closed keeps the last one from removing the log; the process is about to end
             std::mem::forget(Arc::clone(following));
         }
+        drop(connections);
     }
 }
 
@@ -201,6 +202,24 @@ mod tests {
     async fn write(engine: &Sqlite, sql: String) {
         let written = engine.write(false, write_body(body!(async |tx| tx.execute(sql, &[]).await)));
         written.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn nothing_is_left_beside_a_database_that_was_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..200 {
+            let engine = open(&folder, SLOW, LOG_PAGES);
+            let ours = "create table if not exists schema_migrations (number integer, applied_at integer)";
+            write(&engine, ours.into()).await;
+            write(&engine, "insert into schema_migrations values (1, 1)".into()).await;
+            // all threads have read, so that all their connections are in the log
+            let reads = (0..8).map(|_| engine.read(counting(1)));
+            futures_util::future::try_join_all(reads).await.unwrap();
+            Arc::into_inner(engine).unwrap().close();
+            let entries = std::fs::read_dir(folder.path()).unwrap();
+            let left: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+            assert_eq!(left, ["test.sqlite"], "in round {round}");
+        }
     }
 
     #[tokio::test]

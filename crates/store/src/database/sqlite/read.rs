@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
@@ -12,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::connection::connect;
 use super::log::Log;
-use super::thread::{QUEUE, caught, closed, kept_running, poll_once, spawn};
+use super::thread::{QUEUE, Thread, caught, closed, kept_running, poll_once, spawn};
 use super::writer::rollback;
 use crate::database::body::ReadBody;
 use crate::database::dialect::Texts;
@@ -49,7 +48,7 @@ impl Readers {
         limits: SlowReads,
         log: &Arc<Log>,
         texts: &Arc<Texts>,
-        threads: &mut Vec<JoinHandle<()>>,
+        threads: &mut Vec<Thread>,
     ) -> Result<Self> {
         let (fast, fast_jobs) = bounded::<Job>(QUEUE);
         let (slow, slow_jobs) = bounded::<Job>(QUEUE);
@@ -58,6 +57,7 @@ impl Readers {
             let before = move || log.wait_for_fast_read();
             threads.push(spawn("sqlite-reader", move || {
                 kept_running("sqlite-reader", || run(&mut reader, &jobs, &before));
+                reader
             })?);
         }
         for _ in 0..limits.at_once.max(1) {
@@ -65,6 +65,7 @@ impl Readers {
             threads.push(spawn("sqlite-slow", move || {
                 give_way();
                 kept_running("sqlite-slow", || run(&mut reader, &jobs, || ()));
+                reader
             })?);
         }
         let places = Places::new(limits.at_once);

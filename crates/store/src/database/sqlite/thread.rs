@@ -1,9 +1,11 @@
 //! The threads that have connections, and the queues of jobs for them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use rusqlite::Connection;
 
 use crate::database::error::{Error, Result};
 
@@ -17,7 +19,14 @@ pub(super) fn closed() -> Error {
     Error::Unavailable("the database is closed".into())
 }
 
-pub(super) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<std::thread::JoinHandle<()>> {
+/// A thread that has a connection, and gives it back when it ends. Connections are closed one after the other: two that
+/// close at the same moment each take the other for one that goes on, and neither removes the log.
+pub(super) type Thread = JoinHandle<Connection>;
+
+pub(super) fn spawn<T: Send + 'static>(
+    name: &str,
+    run: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>> {
     std::thread::Builder::new()
         .name(name.into())
         .spawn(run)

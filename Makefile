@@ -28,8 +28,8 @@ test: setup check
 # sessions of the SMTP server, and as many damaged reports.
 test-large: setup
 	cargo build --bin mailwright
-	MAILWRIGHT_TEST_LARGE=1 $(NEXTEST) --release -p mailwright-mail --lib -E 'test(smtp_server) or test(report)'
-	MAILWRIGHT_TEST_LARGE=1 MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres --without-fsync $(NEXTEST) -p mailwright-tests --test hard
+	MAILWRIGHT_TEST_LARGE=1 $(NEXTEST) --profile large --release -p mailwright-mail --lib -E 'test(smtp_server) or test(report)'
+	MAILWRIGHT_TEST_LARGE=1 MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres --without-fsync $(NEXTEST) --profile large -p mailwright-tests --test hard
 
 check:
 	cargo fmt --all --check

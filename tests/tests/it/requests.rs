@@ -97,7 +97,8 @@ both_engines! {
         assert_eq!(all[2]["path"], format!("/contacts/{UNKNOWN_ID}"));
         assert_eq!([&all[1]["requestId"], &all[2]["requestId"]], ["mine-1", "mine-1"]);
         let page = read(&app, "/requests").await;
-        assert_keys(&page, &["data", "cursor", "hasMore", "leftOut"]);
+        assert_keys(&page, &["data", "cursor", "hasMore", "total", "leftOut"]);
+        assert_eq!(page["total"], items(&page["data"]).len());
         assert_eq!((&page["leftOut"], &page["hasMore"], &page["cursor"]), (&json!(0), &json!(false), &Value::Null));
     }
 
@@ -148,6 +149,7 @@ both_engines! {
         loop {
             let page = read(&app, &format!("/requests?status=errors&limit=2&cursor={cursor}")).await;
             assert!(items(&page["data"]).len() <= 2);
+            assert_eq!(page["total"], 0, "the first page does not have them all");
             paged.extend_from_slice(items(&page["data"]));
             let Some(next) = page["cursor"].as_str() else { break };
             next.clone_into(&mut cursor);

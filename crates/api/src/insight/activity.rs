@@ -26,11 +26,13 @@ use crate::params::{ActivityLimit, Minutes, Params};
 pub(crate) struct ActivityList {
     /// Newest first.
     data: Vec<ActivityView>,
-    /// Where the next page starts; missing on the last page.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Where the next page starts; null on the last page.
+    #[schema(required = true)]
     cursor: Option<String>,
     /// Whether more follows.
     has_more: bool,
+    /// How many entries there are, where the first page has them all; 0 otherwise, because a feed is not counted.
+    total: usize,
 }
 
 /// List what happened
@@ -62,8 +64,10 @@ pub(crate) async fn list(
         after: params.cursor()?,
         limit: params.bounded::<ActivityLimit>() as usize,
     };
+    let is_first = wanted.after.is_none();
     let page = app.activity(&project, wanted).await?;
     Ok(Json(ActivityList {
+        total: if is_first && page.next.is_none() { page.entries.len() } else { 0 },
         data: page.entries.into_iter().map(ActivityView::from).collect(),
         has_more: page.next.is_some(),
         cursor: page.next.map(|place| place.to_string()),

@@ -79,6 +79,8 @@ pub(crate) struct RequestList {
     cursor: Option<String>,
     /// Whether more follow.
     has_more: bool,
+    /// How many requests there are, where the first page has them all; 0 otherwise, because the log is not counted.
+    total: usize,
     /// How many errors of the period are not in the log, whatever else is asked for, because there were too many of them;
     /// on the first page, 0 on later ones.
     left_out: i64,
@@ -123,9 +125,12 @@ pub(crate) async fn list(
         until: params.instant("until")?,
     };
     let limit = params.bounded::<RowLimit>() as usize;
-    let page = app.requests(&project, wanted, params.cursor()?, limit).await?;
+    let after = params.cursor()?;
+    let is_first = after.is_none();
+    let page = app.requests(&project, wanted, after, limit).await?;
     let cursor = page.requests.last().filter(|_| page.has_more).map(|last| last.id.to_string());
     Ok(Json(RequestList {
+        total: if is_first && !page.has_more { page.requests.len() } else { 0 },
         data: page.requests.into_iter().map(RequestView::from).collect(),
         cursor,
         has_more: page.has_more,

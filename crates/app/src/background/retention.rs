@@ -33,8 +33,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// A step is made smaller when it takes longer than this, and larger when it takes less than a half.
 const STEP: Duration = Duration::from_millis(10);
 /// Rows of the first step, and of the smallest and the largest.
-const FIRST_ROWS: i64 = 100;
-const FEWEST_ROWS: i64 = 20;
+const FIRST_ROWS: i64 = 200;
+const FEWEST_ROWS: i64 = 100;
 const MOST_ROWS: i64 = 2_000;
 /// Steps of one kind in a project before others have their turn.
 const TURN: u32 = 20;

@@ -3,17 +3,18 @@
 
 use std::time::Duration;
 
+use futures_util::future::try_join;
 use mailwright_core::campaign::{CampaignStatus, Ledger, rate};
 use mailwright_core::email::RecipientState;
 use mailwright_core::event::is_reserved;
-use mailwright_core::ids::CampaignId;
+use mailwright_core::ids::{CampaignId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::rollup::Quarter;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
 use mailwright_store::insight::{campaigns, rollup};
 use mailwright_store::sending::campaign::ledger;
-use mailwright_store::{body, project};
+use mailwright_store::{Rx, body, project};
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -99,12 +100,12 @@ impl App {
     pub async fn figures(&self, project: &Project, period: Period) -> Result<Figures> {
         let number = project.number;
         let span = (Quarter::of(period.from), Quarter::from(period.until));
-        let quarters = self.read(body!(async |rx| rollup::read(rx, number, span).await)).await?;
-        let mut sum = Figures::default();
-        for figures in quarters.values() {
-            sum.add_all(figures);
-        }
-        Ok(sum)
+        let read = self.read(body!(async |rx| {
+            let mut sum = Figures::default();
+            rollup::read(rx, number, span, |_, metric, value| sum.add(metric, value)).await?;
+            Ok(sum)
+        }));
+        read.await
     }
 
     /// The time zone of a project.
@@ -122,14 +123,18 @@ impl App {
         let Some(end) = days.pop().map(|end| end.begin) else { return Ok(days) };
         let Some(first) = days.first() else { return Ok(days) };
         let span = (Quarter::of(first.begin), Quarter::from(end));
-        let quarters = self.read(body!(async |rx| rollup::read(rx, number, span).await)).await?;
-        for (quarter, figures) in quarters {
-            let next = days.partition_point(|day| day.begin <= quarter.begin());
-            if let Some(day) = next.checked_sub(1).and_then(|place| days.get_mut(place)) {
-                day.figures.add_all(&figures);
-            }
-        }
-        Ok(days)
+        let read = self.read(body!(async |rx| {
+            let mut days = days.clone();
+            rollup::read(rx, number, span, |quarter, metric, value| {
+                let next = days.partition_point(|day| day.begin <= quarter.begin());
+                if let Some(day) = next.checked_sub(1).and_then(|place| days.get_mut(place)) {
+                    day.figures.add(metric, value);
+                }
+            })
+            .await?;
+            Ok(days)
+        }));
+        read.await
     }
 
     /// The campaigns that were sent in a period, those with the most opens first.
@@ -139,40 +144,20 @@ impl App {
         period: Period,
         limit: usize,
     ) -> Result<Vec<TopCampaign>> {
-        let mut top = self.campaigns_of(project, period).await?;
+        let (number, span) = (project.number, (period.from, period.until));
+        let mut top = self.read(body!(async |rx| sent_campaigns(rx, number, span).await)).await?;
         top.sort_by_key(|campaign| std::cmp::Reverse((campaign.opened, campaign.clicked, campaign.id)));
         top.truncate(limit);
         Ok(top)
     }
 
-    async fn campaigns_of(&self, project: &Project, period: Period) -> Result<Vec<TopCampaign>> {
-        let (number, span) = (project.number, (period.from, period.until));
-        let found = self.read(body!(async |rx| {
-            let sent = campaigns::sent(rx, number, span).await?;
-            let ids: Vec<_> = sent.iter().map(|campaign| campaign.id).collect();
-            let ledgers = ledger::read(rx, number, &ids).await?;
-            Ok((sent, ledgers))
-        }));
-        let (sent, mut ledgers) = found.await?;
-        let figures = sent.into_iter().map(|campaign| {
-            let ledger: Ledger = ledgers.remove(&campaign.id).unwrap_or_default();
-            TopCampaign {
-                id: campaign.id,
-                name: campaign.name,
-                subject: campaign.subject,
-                sent: ledger.count(RecipientState::Accepted),
-                opened: ledger.opened,
-                clicked: ledger.clicked,
-            }
-        });
-        Ok(figures.collect())
-    }
-
     /// How the campaigns of a period did.
     pub async fn campaign_figures(&self, project: &Project, period: Period) -> Result<CampaignFigures> {
         let (number, span) = (project.number, (period.from, period.until));
-        let by_status = self.read(body!(async |rx| campaigns::by_status(rx, number, span).await)).await?;
-        let sent = self.campaigns_of(project, period).await?;
+        let read = self.read(body!(async |rx| {
+            try_join(campaigns::by_status(rx, number, span), sent_campaigns(rx, number, span)).await
+        }));
+        let (by_status, sent) = read.await?;
         let of = |wanted: &[CampaignStatus]| -> i64 {
             by_status.iter().filter(|(status, _)| wanted.contains(status)).map(|(_, count)| count).sum()
         };
@@ -191,15 +176,40 @@ impl App {
     pub async fn top_events(&self, project: &Project, period: Period, limit: usize) -> Result<Vec<TopEvent>> {
         let length = period.until.since(period.from);
         let inclusive = |until: Timestamp| Some(until.minus(Duration::from_millis(1)));
-        let now = self.event_stats(project, Some(period.from), inclusive(period.until)).await?;
-        let from = period.from.minus(length);
-        let before = self.event_stats(project, Some(from), inclusive(period.from)).await?;
+        let (now, before) = try_join(
+            self.event_stats(project, Some(period.from), inclusive(period.until)),
+            self.event_stats(project, Some(period.from.minus(length)), inclusive(period.from)),
+        )
+        .await?;
         let top = now.into_iter().filter(|(name, _)| !is_reserved(name)).take(limit).map(|(name, count)| {
             let earlier = before.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
             TopEvent { trend: trend(count, earlier), name, count }
         });
         Ok(top.collect())
     }
+}
+
+/// The campaigns that were sent in a period, with what became of their mails, the newest first.
+async fn sent_campaigns(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    span: (Timestamp, Timestamp),
+) -> mailwright_store::Result<Vec<TopCampaign>> {
+    let sent = campaigns::sent(rx, project, span).await?;
+    let ids: Vec<_> = sent.iter().map(|campaign| campaign.id).collect();
+    let mut ledgers = ledger::read(rx, project, &ids).await?;
+    let figures = sent.into_iter().map(|campaign| {
+        let ledger: Ledger = ledgers.remove(&campaign.id).unwrap_or_default();
+        TopCampaign {
+            id: campaign.id,
+            name: campaign.name,
+            subject: campaign.subject,
+            sent: ledger.count(RecipientState::Accepted),
+            opened: ledger.opened,
+            clicked: ledger.clicked,
+        }
+    });
+    Ok(figures.collect())
 }
 
 /// By how many percent a count is more than an earlier one; 100 where there was none.

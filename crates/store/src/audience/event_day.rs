@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use futures_util::future::try_join4;
 use mailwright_core::ids::{EventId, ProjectNumber};
 use mailwright_core::rollup::Metric;
 use mailwright_core::time::Timestamp;
@@ -148,7 +149,7 @@ async fn step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
 /// How often events of each name happened in a stretch of time, the most frequent first. Whole days are looked up, what
 /// is left of the first and the last one is counted.
 pub async fn counts_between(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     project: ProjectNumber,
     from: Timestamp,
     until: Timestamp,
@@ -164,10 +165,17 @@ pub async fn counts_between(
         return Ok(sums.sorted());
     }
     let (days_begin, days_end) = (Timestamp(first * DAY), Timestamp(end * DAY));
-    sums.add(scan(rx, project, from, days_begin).await?);
-    sums.add(scan(rx, project, days_end, until).await?);
-    sums.add(of_days(rx, project, first, end).await?);
-    if let Some(rest) = uncounted(rx, project, COUNTED_TO).await? {
+    let (before, behind, days, uncounted) = try_join4(
+        scan(rx, project, from, days_begin),
+        scan(rx, project, days_end, until),
+        of_days(rx, project, first, end),
+        uncounted(rx, project, COUNTED_TO),
+    )
+    .await?;
+    for counts in [before, behind, days] {
+        sums.add(counts);
+    }
+    if let Some(rest) = uncounted {
         let from = rest.from.max(EventId::first_of(days_begin));
         let until = EventId::first_of(rest.until.min(days_end));
         // the event with the very id of `from` is counted

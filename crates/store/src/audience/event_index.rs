@@ -17,7 +17,7 @@ pub(crate) const NAMES_OF_CONTACT: &str = "with recursive names (name) as (\
 /// The ids of the newest events of each name, from one id on and before another, at most `limit` of each. `about` are a
 /// column and its value: what they are about.
 pub(crate) async fn newest_of_names(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     project: ProjectNumber,
     names: &[String],
     about: Option<(&'static str, Arg<'_>)>,
@@ -36,7 +36,10 @@ pub(crate) async fn newest_of_names(
     };
     // differs because SQLite has no lateral joins, and looks up name by name anyway
     let sql = if rx.is_postgres() {
-        format!("select n.id from {{rows r: name text}} cross join lateral ({}) n", newest("r.name"))
+        format!(
+            "select n.id from {{rows r: name text}} cross join lateral ({}) n order by n.id desc limit $5",
+            newest("r.name")
+        )
     } else {
         newest("$1")
     };

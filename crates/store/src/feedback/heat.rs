@@ -7,7 +7,6 @@ use mailwright_core::names;
 
 use crate::database::error::Result;
 use crate::database::tx::Rx;
-use crate::database::value::Arg;
 use crate::insight::counter::{self, Counter};
 use crate::insight::deltas::Deltas;
 use crate::sending::campaign::ledger::key;
@@ -67,16 +66,7 @@ pub async fn read_all(
     campaigns: &[CampaignId],
 ) -> Result<BTreeMap<CampaignId, BTreeMap<i64, Clicks>>> {
     let beginnings: Vec<String> = campaigns.iter().map(|campaign| key::beginning(*campaign)).collect();
-    let ends: Vec<String> = beginnings.iter().map(|beginning| counter::end_of(beginning)).collect();
-    let texts = |texts: &[String]| Arg::Texts(texts.iter().map(|text| Some(text.clone().into())).collect());
-    let found = rx
-        .each_returning(
-            "select c.name, c.value from {rows r: low text, high text} join counters c \
-             on c.project_id = $3 and c.kind = 'link' and c.name >= r.low and c.name < r.high",
-            &[texts(&beginnings), texts(&ends), project.into()],
-            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
-        )
-        .await?;
+    let found = counter::beginning_with(rx, project, Counter::Link, &beginnings).await?;
     let mut of: BTreeMap<CampaignId, Vec<(i64, Heat, i64)>> = BTreeMap::new();
     for (name, value) in &found {
         let Some((campaign, link, heat)) = parse(name) else { continue };

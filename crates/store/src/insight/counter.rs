@@ -163,6 +163,40 @@ pub async fn beginning(
     between(rx, project, counter, (prefix, &end_of(prefix))).await
 }
 
+/// The counters of a kind whose names begin with one of some prefixes, each of which ends with a character of ASCII; those
+/// at zero left out. No prefix may begin with another.
+///
+/// PostgreSQL takes each prefix apart (`lateral`, kept so by `offset 0`). As a join, its plan for any number of prefixes
+/// compares each of them with every counter of the kind: 108 ms for 800 campaigns rather than 4 ms.
+pub(crate) async fn beginning_with(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    prefixes: &[String],
+) -> Result<Vec<(String, i64)>> {
+    let sql = if rx.is_postgres() {
+        "select c.name, cast(sum(c.value) as {int}) from {rows r: first text, beyond text} cross join lateral ( \
+           select name, value from counters where project_id = $3 and kind = $4 \
+           and name >= r.first and name < r.beyond offset 0 \
+         ) c group by c.name having sum(c.value) <> 0 order by c.name"
+    } else {
+        "select c.name, cast(sum(c.value) as {int}) from {rows r: first text, beyond text} \
+         join counters c on c.project_id = $3 and c.kind = $4 and c.name >= r.first and c.name < r.beyond \
+         group by c.name having sum(c.value) <> 0 order by c.name"
+    };
+    rx.each_returning(
+        sql,
+        &[
+            Arg::Texts(prefixes.iter().map(|prefix| Some(prefix.as_str().into())).collect()),
+            Arg::Texts(prefixes.iter().map(|prefix| Some(end_of(prefix).into())).collect()),
+            project.into(),
+            counter.as_str().into(),
+        ],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
 /// The first text after all those that begin with a digit.
 pub(crate) const BEYOND_DIGITS: &str = ":";
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mailwright_testkit::{App, Engine, Value, both_engines, json};
-use mailwright_tests::{items, read, text, track_ok};
+use mailwright_tests::{assert_only_keys, items, read, text, track_ok};
 
 use super::live;
 use crate::tracking::builder;
@@ -14,7 +14,11 @@ async fn feed(app: &App, query: &str, limit: usize) -> Vec<Value> {
     loop {
         let page = read(app, &format!("/activity?limit={limit}&{query}{cursor}")).await;
         all.extend(items(&page["data"]).to_vec());
+        assert_only_keys(&page, &["data", "cursor", "hasMore", "total"]);
         assert_eq!(page["hasMore"] == true, page["cursor"].is_string(), "{page}");
+        let counted =
+            if all.len() == items(&page["data"]).len() && page["hasMore"] == false { all.len() } else { 0 };
+        assert_eq!(page["total"], counted, "{page}");
         assert!(items(&page["data"]).len() <= limit);
         let Some(next) = page["cursor"].as_str() else { break };
         cursor = format!("&cursor={next}");
@@ -105,7 +109,7 @@ both_engines! {
         ] {
             app.get(&format!("/activity?{query}")).send().await.assert_error(400, "BAD_REQUEST");
         }
-        assert_eq!(read(&app, &format!("/activity?contactId={id}")).await, json!({"data": [], "hasMore": false}));
+        assert_eq!(read(&app, &format!("/activity?contactId={id}")).await, json!({"data": [], "cursor": null, "hasMore": false, "total": 0}));
         assert_eq!(read(&app, "/activity/recent-count").await, json!({"count": 0, "minutes": 5}));
     }
 
@@ -119,6 +123,11 @@ both_engines! {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0]["metadata"]["eventName"], "rare");
         assert_eq!(feed(&app, "types=contact.subscribed", 100).await.len(), 2_100);
+        // and of more names than are looked up at once
+        for number in 0..110 {
+            track_ok(&app, json!({"email": "ann@example.com", "event": format!("rare.{number}")})).await;
+        }
+        assert_eq!(feed(&app, "types=event.triggered", 40).await.len(), 111);
     }
 }
 

@@ -77,8 +77,11 @@ const EXCEPTIONS: &[Exception] = &[
 /// What changes as time passes, whatever is asked: the columns of tables.
 const BY_TIME: [(&str, &str); 2] = [("segment_upkeep", "swept_to"), ("domains", "check_at")];
 
-/// Tables that say how time passes, and how large the database is.
-const OF_TIME: [&str; 2] = ["database_sizes", "retention_clock"];
+/// Tables that say how time passes, and how large the database is, and those into which counters are folded as it passes.
+const OF_TIME: [&str; 4] = ["database_sizes", "domain_days", "retention_clock", "rollup_days"];
+
+/// The kinds of the counters that are folded. What counts in them counts in others as well.
+const FOLDED: [&str; 2] = ["domain_day", "quarter"];
 
 /// Compares what a database holds with what it held, and remembers which exceptions were needed.
 #[derive(Default)]
@@ -89,7 +92,13 @@ impl Changes {
     pub(crate) fn between(&mut self, before: &Rows, after: &Rows, causes: &[Cause]) -> Vec<String> {
         let tables: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         let none = Vec::new();
-        let rows = |all: &'_ Rows, table: &String| all.get(table).unwrap_or(&none).clone();
+        let rows = |all: &'_ Rows, table: &String| {
+            let mut rows = all.get(table).unwrap_or(&none).clone();
+            if table == "counters" {
+                rows.retain(|row| !FOLDED.iter().any(|kind| row.contains(&format!("\"kind\":\"{kind}\""))));
+            }
+            rows
+        };
         let changed = tables.into_iter().map(|table| (table, rows(before, table), rows(after, table)));
         let changed =
             changed.filter(|(table, before, after)| before != after && !OF_TIME.contains(&table.as_str()));

@@ -38,7 +38,8 @@ both_engines! {
         let mut at = "/uploads?limit=3".to_owned();
         loop {
             let page = app.get(&at).send().await.assert_status(200).json();
-            assert_only_keys(&page, &["data", "cursor", "hasMore", "usage", "quota"]);
+            assert_only_keys(&page, &["data", "cursor", "hasMore", "total", "usage", "quota"]);
+            assert_eq!(page["total"], if seen.is_empty() { 4 } else { 0 });
             seen.extend(items(&page["data"]).to_vec());
             assert_eq!(page["usage"]["pictures"], 4);
             assert_eq!(page["quota"]["bytes"], 1024 * 1024 * 1024);

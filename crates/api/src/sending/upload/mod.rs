@@ -101,6 +101,8 @@ pub(crate) struct UploadPage {
     cursor: Option<String>,
     /// Whether more follow.
     has_more: bool,
+    /// How many pictures there are in all, on the first page; 0 on later ones.
+    total: i64,
     /// What all pictures of the project take.
     usage: UploadSums,
     /// The most that they may take.
@@ -157,13 +159,16 @@ pub(crate) async fn list(
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     params: Params,
 ) -> Result<Json<UploadPage>> {
-    let page = app.uploads(&project, params.cursor()?, params.bounded::<RowLimit>() as usize).await?;
+    let after = params.cursor()?;
+    let is_first = after.is_none();
+    let page = app.uploads(&project, after, params.bounded::<RowLimit>() as usize).await?;
     let cursor = page.pictures.last().filter(|_| page.has_more).map(|last| last.id.to_string());
     let data = page.pictures.into_iter().map(|upload| UploadView::new(&app, &project, upload)).collect();
     Ok(Json(UploadPage {
         data,
         cursor,
         has_more: page.has_more,
+        total: if is_first { page.usage.pictures } else { 0 },
         usage: UploadSums { pictures: page.usage.pictures, bytes: page.usage.bytes },
         quota: UploadSums { pictures: MAX_PICTURES, bytes: app.settings().uploads.bytes_per_project },
     }))

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
@@ -34,6 +35,8 @@ const OLDEST: Duration = Duration::from_hours(34 * 24);
 const PROJECTS: i64 = 500;
 /// Batches that are looked at together.
 const TOGETHER: i64 = 50;
+/// Batches that are reported at once: a payment service takes a while to answer, and takes 25 requests a second or more.
+const AT_ONCE: usize = 8;
 /// How long batches that were reported are kept, and what the payment service told.
 const KEPT: Duration = Duration::from_hours(90 * 24);
 /// How often what is older is removed, and how much in one step.
@@ -66,9 +69,11 @@ impl Work for Meter {
         let beyond = now.plus(LONGEST_PAUSE * 2);
         let due = self.app.read(body!(async |rx| batch::due(rx, now, beyond, TOGETHER).await)).await?;
         let all = due.len() as i64 == TOGETHER;
-        for batch in due {
+        for batches in due.chunks(AT_ONCE) {
+            let reports = join_all(batches.iter().map(|batch| self.report(batch))).await;
+            let answered = reports.into_iter().collect::<Result<Vec<_>>>()?;
             // the others would fail as well, or wait as long
-            if !self.report(batch).await? || self.stop.is_stopping() {
+            if answered.contains(&false) || self.stop.is_stopping() {
                 return Ok(Next::Woken);
             }
         }
@@ -83,7 +88,7 @@ fn is_due(last: Option<Timestamp>, period: Duration, now: Timestamp) -> bool {
 
 impl Meter {
     /// Reports a batch. False when the payment service did not answer.
-    async fn report(&self, batch: Batch) -> Result<bool> {
+    async fn report(&self, batch: &Batch) -> Result<bool> {
         let (app, id, now) = (&self.app, batch.id, self.app.clock().now());
         let claimed = {
             let batch = batch.clone();
@@ -93,7 +98,7 @@ impl Meter {
             return Ok(true);
         }
         let reported = {
-            let request = app.report_batch(&batch, now);
+            let request = app.report_batch(batch, now);
             let stopping = self.stop.stopping();
             tokio::select! {
                 reported = request => reported?,

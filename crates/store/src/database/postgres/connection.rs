@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod, Runtime,
+};
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -20,6 +22,9 @@ const IDLE: Duration = Duration::from_secs(30);
 /// Plans that scan are switched off: every statement of ours is served by an index. Statements that do scan ask for it
 /// themselves.
 const SETTINGS: &str = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+/// When a connection that is not used shows that it is alive: before firewalls and address translators forget it. Those
+/// used last are used first, so that some are not used for long.
+pub(super) const ALIVE: Duration = Duration::from_mins(1);
 /// How long a connection keeps the plans of its statements.
 const PLANS_KEPT: Duration = Duration::from_secs(2);
 
@@ -113,6 +118,8 @@ pub(super) fn pool(
         Manager::from_config(config, tls.clone(), ManagerConfig { recycling_method: RecyclingMethod::Fast });
     Pool::builder(manager)
         .max_size(connections)
+        // the connection that was used last has the plans of its statements
+        .queue_mode(QueueMode::Lifo)
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(WAIT))
         .create_timeout(Some(WAIT))

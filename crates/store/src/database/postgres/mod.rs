@@ -9,7 +9,8 @@
 //! an index, and a query that should scan asks for it (`Rx::query_with_seqscan`). Cached plans are discarded after
 //! a moment, because a plan that was made for a small table reads the whole table after it has grown. Coalesced
 //! statements keep their plans: they find every row by its key, and planning takes longer than running them
-//! ([`Plans`]).
+//! ([`Plans`]). Of the connections that are free the one that was used last is used next: it has the plans of what was
+//! asked a moment ago.
 //!
 //! [`Apart`] is a connection beside the pools, without a timeout, for migrations and for building indexes.
 
@@ -30,8 +31,8 @@ use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use self::connection::{
-    Freshness, WAIT, cancel, connection, give_up, place, pool, pool_of_slow_reads, roll_back, unreadable,
-    waiting_helps, with_settings,
+    ALIVE, Freshness, WAIT, cancel, connection, give_up, place, pool, pool_of_slow_reads, roll_back,
+    unreadable, waiting_helps, with_settings,
 };
 use self::transaction::{caught, leaves_doubt, patient, read_within, transact};
 use crate::database::body::{ReadBody, WriteBody};
@@ -61,7 +62,8 @@ pub(crate) struct Postgres {
 impl Postgres {
     pub(crate) fn open(url: &str, connections: usize, limits: SlowReads) -> Result<Self> {
         let mut config = Config::from_str(url).map_err(|error| unreadable(url, &error))?;
-        config.connect_timeout(WAIT).tcp_user_timeout(Duration::from_secs(30)).application_name("mailwright");
+        config.connect_timeout(WAIT).tcp_user_timeout(Duration::from_secs(30)).keepalives_idle(ALIVE);
+        config.application_name("mailwright");
         // whether the server speaks TLS, and `sslmode` asks for it, shows when it is connected to
         let tls = ClientTls::default().get_before_it_is_needed().map_err(Error::Unusable)?;
         let tls = MakeRustlsConnect::new(tls);

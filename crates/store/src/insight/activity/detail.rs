@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use futures_util::future::try_join_all;
 use mailwright_core::activity::{ActivityType, Place, Source};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::bounce::BounceClass;
@@ -163,27 +164,33 @@ pub struct Campaign {
 
 /// The entries at some places, in the order of the places. What was removed meanwhile is left out.
 pub async fn entries(rx: &Rx<'_>, project: ProjectNumber, places: &[Place]) -> Result<Vec<Entry>> {
-    let mut found: HashMap<(Kind, Uuid), Read> = HashMap::new();
-    for kind in [Kind::Event, Kind::Contact, Kind::Execution, Kind::Campaign] {
-        let ids: Vec<_> = places
-            .iter()
-            .filter(|place| Kind::of(place.source) == kind)
-            .map(|place| Some(place.id))
-            .collect();
-        if ids.is_empty() {
-            continue;
-        }
-        let Query { sql, read } = kind.query();
-        for (id, what) in rx.all(sql, &[project.into(), Arg::Ids(ids)], read).await? {
-            found.insert((kind, id.into()), what);
-        }
-    }
+    let reads = KINDS.map(|kind| read(rx, project, kind, places));
+    let found: HashMap<(Kind, Uuid), Read> = try_join_all(reads).await?.into_iter().flatten().collect();
     let entries = places.iter().filter_map(|place| {
         let (contact, email, what) = found.get(&(Kind::of(place.source), place.id))?.clone();
         Some(Entry { place: *place, contact, email, what })
     });
     Ok(entries.collect())
 }
+
+/// What is told by those of a kind among the entries at some places.
+async fn read(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    kind: Kind,
+    places: &[Place],
+) -> Result<Vec<((Kind, Uuid), Read)>> {
+    let of_kind = places.iter().filter(|place| Kind::of(place.source) == kind);
+    let ids: Vec<_> = of_kind.map(|place| Some(place.id)).collect();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Query { sql, read } = kind.query();
+    let rows = rx.all(sql, &[project.into(), Arg::Ids(ids)], read).await?;
+    Ok(rows.into_iter().map(|(id, what)| ((kind, id.into()), what)).collect())
+}
+
+const KINDS: [Kind; 4] = [Kind::Event, Kind::Contact, Kind::Execution, Kind::Campaign];
 
 /// What entries are of: that an execution began, and that it ended, is read from one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,6 +7,7 @@
 mod detail;
 mod place;
 
+use futures_util::future::{try_join, try_join_all};
 use mailwright_core::activity::{EventNames, Place, Source};
 use mailwright_core::ids::{CampaignId, ContactId, EventId, ProjectNumber, TemplateId, WorkflowId};
 use mailwright_core::time::Timestamp;
@@ -48,19 +49,16 @@ pub struct Query {
 }
 
 /// The places of the newest entries, at most so many.
-pub async fn places(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    query: &Query,
-    limit: usize,
-) -> Result<Vec<Place>> {
-    let mut found = Vec::new();
-    if !query.events.is_none() {
-        found.extend(place::of_events(rx, project, query, limit as i64).await?);
-    }
-    for source in &query.sources {
-        found.extend(place::of(rx, project, *source, query, limit as i64).await?);
-    }
+pub async fn places(rx: &Rx<'_>, project: ProjectNumber, query: &Query, limit: usize) -> Result<Vec<Place>> {
+    let events = async {
+        if query.events.is_none() {
+            return Ok(Vec::new());
+        }
+        place::of_events(rx, project, query, limit as i64).await
+    };
+    let others = query.sources.iter().map(|source| place::of(rx, project, *source, query, limit as i64));
+    let (mut found, others) = try_join(events, try_join_all(others)).await?;
+    found.extend(others.into_iter().flatten());
     found.retain(|place| *place >= query.from && *place < query.before);
     found.sort_unstable_by(|one, other| other.cmp(one));
     found.truncate(limit);

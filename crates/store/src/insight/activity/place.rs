@@ -11,7 +11,11 @@ use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::kind::ExecutionStatus;
 
-/// So many events are looked through for those of names that are many, before the names are looked up one by one.
+/// How many events are looked through for each that is wanted of names that are many: most events may be of these.
+const LOOKED_THROUGH_FOR_EACH: usize = 4;
+/// So many names are looked up one by one at once. Of more names, more events are looked through before.
+const FEW_NAMES: usize = 100;
+/// So many.
 const LOOKED_THROUGH: usize = 2_000;
 
 /// The ids between which the rows are whose ids tell the time of their entry.
@@ -41,7 +45,7 @@ fn time_and_id(row: &Row<'_>) -> Result<(Timestamp, EventId)> {
 
 /// The newest events.
 pub(super) async fn of_events(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     project: ProjectNumber,
     query: &Query,
     limit: i64,
@@ -61,12 +65,7 @@ pub(super) async fn of_events(
     Ok(by_id(Source::Event, ids))
 }
 
-async fn of_project(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    query: &Query,
-    limit: i64,
-) -> Result<Vec<Place>> {
+async fn of_project(rx: &Rx<'_>, project: ProjectNumber, query: &Query, limit: i64) -> Result<Vec<Place>> {
     let (from, before) = bounds(query, Source::Event);
     let names = match (&query.events, query.events.known()) {
         (EventNames::All, _) => {
@@ -76,32 +75,42 @@ async fn of_project(
         }
         (_, Some(known)) => known.into_iter().map(str::to_owned).collect(),
         (events, None) => {
-            let seen = look_through(rx, project, (from, before)).await?;
-            let is_all = seen.len() < LOOKED_THROUGH;
-            let found = seen.into_iter().filter(|(_, name)| events.has(name)).map(|(id, _)| id);
-            let found: Vec<_> = found.take(limit as usize).collect();
-            if is_all || found.len() == limit as usize {
+            let look = |most| look_through(rx, project, (from, before), (events, limit as usize), most);
+            if let Some(found) = look(limit as usize * LOOKED_THROUGH_FOR_EACH).await? {
                 return Ok(by_id(Source::Event, found));
             }
-            names_of_project(rx, project, events).await?
+            let names = names_of_project(rx, project, events).await?;
+            if names.len() > FEW_NAMES
+                && let Some(found) = look(LOOKED_THROUGH).await?
+            {
+                return Ok(by_id(Source::Event, found));
+            }
+            names
         }
     };
     let ids = newest_of_names(rx, project, &names, None, (from, before), limit).await?;
     Ok(by_id(Source::Event, ids))
 }
 
-/// The newest events of all names, with their names.
+/// The newest events of some names, at most `wanted`, among the newest `most` of all names; `None` if there may be more.
 async fn look_through(
     rx: &Rx<'_>,
     project: ProjectNumber,
     (from, before): Bounds,
-) -> Result<Vec<(EventId, String)>> {
-    rx.all(
-        "select id, name from events where project_id = $1 and id >= $2 and id < $3 order by id desc limit $4",
-        args![project, from, before, LOOKED_THROUGH],
-        |row| Ok((row.get(0)?, row.get(1)?)),
-    )
-    .await
+    (events, wanted): (&EventNames, usize),
+    most: usize,
+) -> Result<Option<Vec<EventId>>> {
+    let seen: Vec<(EventId, String)> = rx
+        .all(
+            "select id, name from events where project_id = $1 and id >= $2 and id < $3 order by id desc limit $4",
+            args![project, from, before, most],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .await?;
+    let is_all = seen.len() < most;
+    let found = seen.into_iter().filter(|(_, name)| events.has(name)).map(|(id, _)| id);
+    let found: Vec<_> = found.take(wanted).collect();
+    Ok((is_all || found.len() == wanted).then_some(found))
 }
 
 async fn names_of_project(rx: &Rx<'_>, project: ProjectNumber, events: &EventNames) -> Result<Vec<String>> {

@@ -12,6 +12,7 @@ mod stored;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use futures_util::future::try_join;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::rollup::{Metric, Quarter};
 use mailwright_core::time::Timestamp;
@@ -56,34 +57,36 @@ fn parse(name: &str) -> Option<(Quarter, Metric)> {
     Some((Quarter(quarter.parse().ok()?), Metric::from_name(metric)?))
 }
 
-/// What happened in a project in the quarters from one on and before another.
+/// Tells what happened in a project in the quarters from one on and before another, in no order. A quarter and a metric may
+/// be told of more than once.
 pub async fn read(
     rx: &Rx<'_>,
     project: ProjectNumber,
     (from, until): (Quarter, Quarter),
-) -> Result<BTreeMap<Quarter, Figures>> {
-    let mut found: BTreeMap<Quarter, Figures> = BTreeMap::new();
-    let days = rx
-        .all(
+    mut tell: impl FnMut(Quarter, Metric, i64),
+) -> Result<()> {
+    let names = (&*beginning(from), &*beginning(until));
+    let (days, counters) = try_join(
+        rx.all(
             "select day, figures from rollup_days where project_id = $1 and day >= $2 and day <= $3",
             args![project, from.day(), until.day()],
             |r| Ok((r.get::<i64>(0)?, r.get::<Vec<u8>>(1)?)),
-        )
-        .await?;
+        ),
+        counter::between(rx, project, Counter::Quarter, names),
+    )
+    .await?;
     for (day, bytes) in days {
         for (quarter, metric, value) in stored::decode(day, &bytes).ok_or_else(corrupt)? {
-            if quarter >= from && quarter < until {
-                found.entry(quarter).or_default().add(metric, value);
+            if (from..until).contains(&quarter) {
+                tell(quarter, metric, value);
             }
         }
     }
-    let names = (&*beginning(from), &*beginning(until));
-    let counters = counter::between(rx, project, Counter::Quarter, names).await?;
     for (name, value) in counters {
         let Some((quarter, metric)) = parse(&name) else { continue };
-        found.entry(quarter).or_default().add(metric, value);
+        tell(quarter, metric, value);
     }
-    Ok(found)
+    Ok(())
 }
 
 fn corrupt() -> Error {

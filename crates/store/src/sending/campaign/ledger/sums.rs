@@ -15,8 +15,7 @@ use crate::args;
 use crate::automation::figures;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
-use crate::database::value::Arg;
-use crate::insight::counter::{Counter, end_of};
+use crate::insight::counter::{self, Counter};
 use crate::insight::deltas::Deltas;
 use crate::insight::rollup;
 use crate::sending::template_figures;
@@ -133,25 +132,12 @@ pub async fn count_unsubscribed(
 
 /// The ledgers of campaigns, in the state of one moment.
 pub async fn read(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     project: ProjectNumber,
     campaigns: &[CampaignId],
 ) -> Result<HashMap<CampaignId, Ledger>> {
     let prefixes: Vec<String> = campaigns.iter().map(|id| beginning(*id)).collect();
-    let rows = rx
-        .each_returning(
-            "select c.name, cast(sum(c.value) as {int}) \
-             from {rows r: first text, beyond text} \
-             join counters c on c.project_id = $3 and c.kind = 'campaign' and c.name >= r.first and c.name < r.beyond \
-             group by c.name having sum(c.value) <> 0 order by c.name",
-            &[
-                Arg::Texts(prefixes.iter().map(|prefix| Some(prefix.as_str().into())).collect()),
-                Arg::Texts(prefixes.iter().map(|prefix| Some(end_of(prefix).into())).collect()),
-                project.into(),
-            ],
-            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
-        )
-        .await?;
+    let rows = counter::beginning_with(rx, project, Counter::Campaign, &prefixes).await?;
     let mut ledgers: HashMap<CampaignId, Ledger> =
         campaigns.iter().map(|id| (*id, Ledger::default())).collect();
     for (name, value) in rows {

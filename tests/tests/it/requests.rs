@@ -245,7 +245,11 @@ both_engines! {
         let next = read(&app, "/requests?limit=1").await;
         let second = read(&app, &format!("/requests?limit=1&cursor={}", text(&next["cursor"]))).await;
         assert_eq!((&next["leftOut"], &second["leftOut"]), (&json!(149), &json!(0)));
-        let others = as_project(&app, &other, "GET", "/requests").send().await.assert_status(200).json();
+        let others = app.eventually("the other project's request", async || {
+            let others = as_project(&app, &other, "GET", "/requests").send().await.assert_status(200).json();
+            (!items(&others["data"]).is_empty()).then_some(others)
+        });
+        let others = others.await;
         assert_eq!((items(&others["data"]).len(), &others["leftOut"]), (1, &json!(0)));
         app.advance(Duration::from_mins(1)).await;
         fail(&app).await;

@@ -14,8 +14,8 @@ pub(crate) const NAMES_OF_CONTACT: &str = "with recursive names (name) as (\
      union all select (select e.name from events e where e.project_id = $1 and e.contact_id = $2 and e.name > n.name \
      order by e.name limit 1) from names n where n.name is not null)";
 
-/// The ids of the newest events of each name, from one id on and before another, at most `limit` of each. `about` are a
-/// column and its value: what they are about.
+/// Ids of events of some names, from one id on and before another, among them the newest `limit` of all. They are in no
+/// order, and there may be more: at most `limit` of each name. `about` are a column and its value: what they are about.
 pub(crate) async fn newest_of_names(
     rx: &Rx<'_>,
     project: ProjectNumber,

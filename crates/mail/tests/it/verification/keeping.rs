@@ -58,9 +58,8 @@ async fn a_domain_is_asked_about_once_for_all_its_addresses() {
     assert_eq!(dns.queries(), 3 * QUESTIONS);
 }
 
-/// Prints how long ten thousand addresses take whose domains are known already.
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_addresses_of_known_domains_are_a_matter_of_seconds() {
+async fn ten_thousand_addresses_of_known_domains_ask_nothing() {
     let dns = server().await;
     dns.set_ttl(3600);
     let verifier = verifier(&dns);
@@ -75,19 +74,9 @@ async fn ten_thousand_addresses_of_known_domains_are_a_matter_of_seconds() {
     let many: Vec<&str> = answering.iter().copied().cycle().take(10_000).collect();
 
     let asked = dns.queries();
-    let begin = Instant::now();
     for address in &many {
         verifier.verify(address).await;
     }
-    let one_by_one = begin.elapsed();
-    let begin = Instant::now();
     let found = verifier.verify_all(&many, 32).await;
-    let together = begin.elapsed();
-    println!(
-        "10,000 addresses of {} addresses' domains: {one_by_one:?} one by one, {together:?} together",
-        answering.len()
-    );
     assert_eq!((found.len(), dns.queries()), (10_000, asked), "from what was kept alone");
-    // a machine that is busy with other things takes many times as long
-    assert!(one_by_one < Duration::from_mins(5));
 }

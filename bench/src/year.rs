@@ -9,6 +9,7 @@ use mailwright_core::ids::{CampaignId, ContactId, ProjectNumber};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::audience::event::NewEvent;
+use mailwright_store::audience::event_counts;
 use mailwright_store::body;
 use mailwright_store::insight::counter::Counter;
 use mailwright_store::insight::deltas::Deltas;
@@ -62,7 +63,7 @@ impl Year {
 }
 
 /// Stores `count` events of a site's contacts, evenly over the year that begins at `from`, and some campaigns. Sums of
-/// quarters of an hour are folded as the maintenance does.
+/// quarters of an hour, and of hours, are folded as the maintenance does.
 pub(crate) async fn store(site: Site, count: usize, from: Timestamp) -> Result<Year> {
     let since = Instant::now();
     // rows one by one into indexes as large as these would take most of an hour
@@ -72,6 +73,7 @@ pub(crate) async fn store(site: Site, count: usize, from: Timestamp) -> Result<Y
     while let Some(events) = making.next_batch() {
         db.write(body!(async |tx| append(tx, &events).await)).await?;
         while db.write(body!(async |tx| rollup::fold(tx, project, now).await)).await? {}
+        while db.write(body!(async |tx| event_counts::fold(tx, project, now).await)).await? {}
     }
     campaigns(&db, project, from).await?;
     db.close();

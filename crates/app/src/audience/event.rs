@@ -8,7 +8,7 @@ use mailwright_core::ids::{CampaignId, ContactId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::segment::Segment;
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::{event as store, event_day, names};
+use mailwright_store::audience::{event as store, event_counts, names};
 use mailwright_store::body;
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::audit::{self, Entry};
@@ -59,7 +59,7 @@ impl App {
         let until = until.unwrap_or(now).plus(Duration::from_millis(1));
         let read = self.read_slow(
             number,
-            body!(async |rx| event_day::counts_between(rx, number, from, until, now).await),
+            body!(async |rx| event_counts::counts_between(rx, number, from, until, now).await),
         );
         read.await
     }

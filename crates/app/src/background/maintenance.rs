@@ -12,7 +12,7 @@ use mailwright_core::ids::ProjectNumber;
 use mailwright_core::retention::Kind;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::limits::REFUSALS_KEPT;
-use mailwright_store::audience::{event_day, search};
+use mailwright_store::audience::{event_counts, search};
 use mailwright_store::automation::{forget, refusal};
 use mailwright_store::background::forward;
 use mailwright_store::body;
@@ -50,7 +50,7 @@ const CAMPAIGN_PAUSE: Duration = Duration::from_mins(2);
 const JOB_PAUSE: Duration = Duration::from_secs(64);
 /// After how long a segment is counted again at least, if counting it takes long.
 const SEGMENT_PAUSE: Duration = Duration::from_hours(1);
-/// Steps of counting a project's events by day in one round.
+/// Steps of counting a project's events by hour in one round, and of folding what is counted of them.
 const EVENT_STEPS: u32 = 100;
 /// Projects looked at together.
 const PROJECTS: i64 = 500;
@@ -231,11 +231,7 @@ impl App {
             self.forget_log(number).await?;
             while self.0.db.write_in_background(body!(async |tx| usage::fold(tx, number, now).await)).await? {
             }
-            // many are counted in several rounds, so that the other projects have their turn
-            let mut steps = 0;
-            while steps < EVENT_STEPS && event_day::count_step(&self.0.db, number).await? {
-                steps += 1;
-            }
+            self.count_events(number, now).await?;
             // a process may have died before it judged what it recorded
             self.judge(number).await?;
             // last, since it waits for its turn to read
@@ -245,5 +241,21 @@ impl App {
             Ok(())
         };
         self.each_project(job, "maintenance").await
+    }
+
+    /// Counts a project's events from before they were counted, and folds what is counted. Where there are many, that
+    /// takes several rounds, so that the other projects have their turn.
+    async fn count_events(&self, number: ProjectNumber, now: Timestamp) -> Result<()> {
+        let db = &self.0.db;
+        let mut steps = 0;
+        while steps < EVENT_STEPS && event_counts::count_step(db, number).await? {
+            steps += 1;
+        }
+        let mut steps = 0;
+        let fold = || db.write_in_background(body!(async |tx| event_counts::fold(tx, number, now).await));
+        while steps < EVENT_STEPS && fold().await? {
+            steps += 1;
+        }
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ use mailwright_core::project::Project;
 use mailwright_core::rollup::Quarter;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
-use mailwright_store::audience::event_day;
+use mailwright_store::audience::event_counts;
 use mailwright_store::insight::{campaigns, rollup};
 use mailwright_store::sending::campaign::ledger;
 use mailwright_store::{Rx, body, project};
@@ -182,8 +182,8 @@ impl App {
             number,
             body!(async |rx| {
                 try_join(
-                    event_day::counts_between(rx, number, period.from, period.until, now),
-                    event_day::counts_between(rx, number, begin, period.from, now),
+                    event_counts::counts_between(rx, number, period.from, period.until, now),
+                    event_counts::counts_between(rx, number, begin, period.from, now),
                 )
                 .await
             }),

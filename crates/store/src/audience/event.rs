@@ -14,7 +14,7 @@ use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::args;
-use crate::audience::event_day;
+use crate::audience::event_counts;
 use crate::audience::event_index::{NAMES_OF_CONTACT, newest_of_names};
 use crate::audience::filter::{self, Segments};
 use crate::automation::enrol::Happened;
@@ -82,7 +82,7 @@ pub struct Event {
 pub fn append<'t>(tx: &'t Tx<'_>, events: &'t [NewEvent], deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
     for event in events {
         deltas.add(event.project, Counter::Event, &event.name, 1);
-        event_day::count(deltas, event.project, &event.name, event.at, 1);
+        event_counts::count(deltas, event.project, &event.name, event.at, 1);
         deltas.touch(event.project, event.contact, event.at);
         deltas.sums().note(event.project, Place { at: event.at, id: event.id.into(), source: Source::Event });
         if event.name == EMAIL_OPEN {
@@ -144,7 +144,7 @@ pub async fn withdraw(
     for (id, contact) in gone {
         let Some((_, name, at)) = events.iter().find(|(event, ..)| *event == id) else { continue };
         deltas.add(project, Counter::Event, name, -1);
-        event_day::count(deltas, project, name, *at, -1);
+        event_counts::count(deltas, project, name, *at, -1);
         if let Some(contact) = contact {
             deltas.touch(project, contact, *at);
             if *name == EMAIL_OPEN {
@@ -286,7 +286,7 @@ pub async fn remove(
     let mut deltas = Deltas::default();
     deltas.add(project, Counter::Event, name, -(removed.len() as i64));
     let gone = removed.iter().map(|(_, id, at)| (*id, name, *at));
-    event_day::forget(tx, project, gone, &mut deltas).await?;
+    event_counts::forget(tx, project, gone, &mut deltas).await?;
     for contact in removed.iter().filter_map(|(contact, ..)| contact.as_ref()) {
         deltas.touch(project, *contact, now);
     }

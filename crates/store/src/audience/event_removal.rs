@@ -4,7 +4,7 @@ use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
-use crate::audience::event_day;
+use crate::audience::event_counts;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Tx};
 use crate::database::value::Arg;
@@ -83,5 +83,5 @@ async fn forget(tx: &Tx<'_>, project: ProjectNumber, gone: &[Gone], deltas: &mut
         deltas.add(project, Counter::Event, name, -1);
     }
     let gone = gone.iter().map(|(id, name, at)| (*id, name.as_str(), *at));
-    event_day::forget(tx, project, gone, deltas).await
+    event_counts::forget(tx, project, gone, deltas).await
 }

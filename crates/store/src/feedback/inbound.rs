@@ -10,7 +10,7 @@ use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::args;
-use crate::audience::event_day;
+use crate::audience::event_counts;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
@@ -314,7 +314,7 @@ pub async fn append_event(
     deltas: &mut Deltas,
 ) -> Result<()> {
     deltas.add(project, Counter::Event, name, 1);
-    event_day::count(deltas, project, name, at, 1);
+    event_counts::count(deltas, project, name, at, 1);
     let id = EventId::new(at, rand::random());
     deltas.sums().note(project, Place { at, id: id.into(), source: Source::Event });
     tx.execute_one(

@@ -31,7 +31,9 @@ names! {
         Field = "field",
         /// Events; the name is the event's.
         Event = "event",
-        /// Events by day; see [`crate::audience::event_day`].
+        /// Events by hour; see [`crate::audience::event_counts`].
+        EventHour = "event_hour",
+        /// Events by day, as they were counted before; see [`crate::audience::event_sums`].
         EventDay = "event_day",
         /// What happened in each quarter of an hour; see [`crate::insight::rollup`].
         Quarter = "quarter",

@@ -15,7 +15,7 @@ use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
 use crate::insight::counter::{self, BEYOND_DIGITS, Counter, Sums, Taken};
-use crate::insight::figures::{Figures, put, put_signed, take, take_signed};
+use crate::insight::figures::{self, Figures, Stored, put, put_signed, take, take_signed};
 
 /// Most domains that are counted by name of a day.
 pub const MOST_NAMED: usize = 250;
@@ -54,18 +54,12 @@ fn parse(name: &str) -> Option<(i64, Metric, &str)> {
 /// What became of the mails of the days from one on and up to another, by domain.
 pub async fn read(rx: &Rx<'_>, project: ProjectNumber, (first, last): (i64, i64)) -> Result<Domains> {
     let mut found: BTreeMap<i64, Domains> = BTreeMap::new();
-    let days = rx
-        .all(
-            "select day, figures from domain_days where project_id = $1 and day >= $2 and day <= $3",
-            args![project, first, last],
-            |r| Ok((r.get::<i64>(0)?, r.get::<Vec<u8>>(1)?)),
-        )
-        .await?;
+    let names = (&*beginning(first), &*beginning(last + 1));
+    let table = ("domain_days", Counter::DomainDay);
+    let Stored { days, counters } = figures::stored(rx, project, table, (first, last), names).await?;
     for (day, bytes) in days {
         found.insert(day, decode(&bytes).ok_or_else(corrupt)?);
     }
-    let names = (&*beginning(first), &*beginning(last + 1));
-    let counters = counter::between(rx, project, Counter::DomainDay, names).await?;
     add(&mut found, &counters);
     let mut sums = Domains::new();
     for (domain, figures) in found.into_values().flatten() {

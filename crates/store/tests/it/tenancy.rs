@@ -13,11 +13,12 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 29] = [
+const GLOBAL_TABLES: [&str; 30] = [
     "backup_marks",
     "database_sizes",
     "deletions",
     "epochs",
+    "events_by_day",
     "identities",
     "instance_rate",
     "instance_suppressions",

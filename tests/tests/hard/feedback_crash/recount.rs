@@ -9,13 +9,12 @@ use serde_json::Value;
 pub(super) type Counters = BTreeMap<(String, String), i64>;
 
 /// The kinds of counters that are counted again.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 10] = [
     "campaign",
     "contacts",
     "delivery_stats",
     "email",
     "event",
-    "event_day",
     "link",
     "subscribed",
     "template",
@@ -29,7 +28,10 @@ const MAIL_FIGURES: [&str; 8] =
 const OWN: i64 = 1_000;
 /// The number of the link that nobody sees.
 const TRAP: i64 = 999;
-const DAY: i64 = 24 * 60 * 60 * 1_000;
+const HOUR: i64 = 60 * 60 * 1_000;
+const DAY: i64 = 24 * HOUR;
+/// Events by name are counted by each of these, of which the counters of the shortest are folded into the others.
+const UNITS: [(&str, i64); 3] = [("hour", 1), ("day", 24), ("block", 32 * 24)];
 
 /// The rows of a table.
 pub(super) fn table(rows: &Rows, name: &str) -> Vec<Value> {
@@ -73,12 +75,30 @@ pub(super) fn stored(rows: &Rows) -> Counters {
             "delivery_stats" => !name.starts_with("hour "),
             kind => KINDS.contains(&kind),
         };
-        if is_counted {
+        if kind == "event_hour" {
+            let (hour, event) = name.split_once(' ').expect("an hour and a name");
+            add_event(&mut counters, event, hour.parse().expect("an hour"), number(&row["value"]));
+        } else if is_counted {
             *counters.entry((kind.to_owned(), name.to_owned())).or_default() += number(&row["value"]);
+        }
+    }
+    // those of hours that are over are folded
+    for (unit, _) in UNITS {
+        for row in table(rows, &format!("event_{unit}_sums")) {
+            let name = format!("{} {}", number(&row[unit]), string(&row["name"]));
+            *counters.entry((format!("event_{unit}"), name)).or_default() += number(&row["value"]);
         }
     }
     counters.retain(|_, value| *value != 0);
     counters
+}
+
+/// Counts events of an hour by hour, day and block.
+fn add_event(counters: &mut Counters, name: &str, hour: i64, by: i64) {
+    for (unit, hours) in UNITS {
+        let name = format!("{} {name}", hour.div_euclid(hours));
+        *counters.entry((format!("event_{unit}"), name)).or_default() += by;
+    }
 }
 
 /// Counts again what is stored.
@@ -89,9 +109,9 @@ pub(super) fn recounted(rows: &Rows) -> Counters {
         counted.add("subscribed", "", i64::from(is_true(&contact["subscribed"])));
     }
     for event in table(rows, "events") {
-        let (name, day) = (string(&event["name"]), number(&event["created_at"]).div_euclid(DAY));
+        let (name, hour) = (string(&event["name"]), number(&event["created_at"]).div_euclid(HOUR));
         counted.add("event", name, 1);
-        counted.add("event_day", &format!("{day:06} {name}"), 1);
+        add_event(&mut counted.0, name, hour, 1);
     }
     let mut campaigns = BTreeMap::new();
     for mail in table(rows, "emails") {

@@ -130,17 +130,25 @@ async fn check(app: &App, history: &History, periods: &[(i64, i64)]) {
 /// Waits until the maintenance has folded what is counted of the past.
 async fn until_folded(app: &App, db: &Db, site: &Site) {
     let (project, patience) = (site.project, Duration::from_mins(sized(1, 4)));
-    app.advance(Duration::from_mins(16)).await;
+    let next_hour = app.now() / (60 * MINUTE) + 1;
+    app.advance(Duration::from_mins(61)).await;
     app.eventually_within(patience, "the past is folded", async || {
         app.advance(Duration::from_mins(1)).await;
         let left = db.read(body!(async |rx| {
-            let quarters = counter::values(rx, project, Counter::Quarter).await?;
-            Ok((quarters, counter::values(rx, project, Counter::DomainDay).await?))
+            let mut left = counter::values(rx, project, Counter::Quarter).await?;
+            left.extend(counter::values(rx, project, Counter::DomainDay).await?);
+            let hours = counter::values(rx, project, Counter::EventHour).await?;
+            left.extend(hours.into_iter().filter(|(name, _)| hour_of(name) < next_hour));
+            Ok(left)
         }));
-        let (quarters, days) = left.await.expect("the counters");
-        (quarters.is_empty() && days.is_empty()).then_some(())
+        left.await.expect("the counters").is_empty().then_some(())
     })
     .await;
+}
+
+/// The hour in the name of a counter of events.
+fn hour_of(name: &str) -> i64 {
+    name.split_once(' ').and_then(|(hour, _)| hour.parse().ok()).expect("an hour and a name")
 }
 
 async fn templates(app: &App) -> Vec<mailwright_core::ids::TemplateId> {

@@ -78,10 +78,18 @@ const EXCEPTIONS: &[Exception] = &[
 const BY_TIME: [(&str, &str); 2] = [("segment_upkeep", "swept_to"), ("domains", "check_at")];
 
 /// Tables that say how time passes, and how large the database is, and those into which counters are folded as it passes.
-const OF_TIME: [&str; 4] = ["database_sizes", "domain_days", "retention_clock", "rollup_days"];
+const OF_TIME: [&str; 7] = [
+    "database_sizes",
+    "domain_days",
+    "event_block_sums",
+    "event_day_sums",
+    "event_hour_sums",
+    "retention_clock",
+    "rollup_days",
+];
 
 /// The kinds of the counters that are folded. What counts in them counts in others as well.
-const FOLDED: [&str; 2] = ["domain_day", "quarter"];
+const FOLDED: [&str; 3] = ["domain_day", "event_hour", "quarter"];
 
 /// Compares what a database holds with what it held, and remembers which exceptions were needed.
 #[derive(Default)]

@@ -18,7 +18,7 @@ pub use self::clock::believe;
 pub use self::growth::{Size, Weight, note_size, sizes, weights};
 pub use self::periods::own;
 use crate::args;
-use crate::audience::event_day;
+use crate::audience::event_counts;
 use crate::automation::forget;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
@@ -157,7 +157,7 @@ pub async fn old(rx: &Rx<'_>, project: ProjectNumber, cuts: Cuts) -> Result<Old>
 }
 
 /// Removes the oldest events from before a time, at most `limit`; how many. Segments that track their members look at
-/// the contacts again. Sums by name, by day and by quarter of an hour stay. A project whose events are still being
+/// the contacts again. Sums by name, by hour and by quarter of an hour stay. A project whose events are still being
 /// counted keeps them.
 async fn events(
     tx: &Tx<'_>,
@@ -166,7 +166,7 @@ async fn events(
     limit: i64,
     now: Timestamp,
 ) -> Result<u64> {
-    if !event_day::are_counted(tx, project).await? {
+    if !event_counts::are_counted(tx, project).await? {
         return Ok(0);
     }
     let gone: Vec<Option<ContactId>> = tx

@@ -7,7 +7,7 @@
 //! A step holds the locks of its tables, so it must not take long on a large table: no column with a value that is
 //! computed for each row, no check of all rows, and no index. An index on a large table is built outside the
 //! transaction with `create index concurrently`, as `search.rs` does. Rows that exist already are filled in by the
-//! maintenance in steps, as `event_day.rs` does; until then, queries about them scan the rows that are left.
+//! maintenance in steps, as `event_counts.rs` does; until then, queries about them scan the rows that are left.
 //!
 //! A new stored value of an enumeration needs a migration as well, even an empty one. A process that is older than the
 //! schema takes no mail, so it cannot mistake the new value for damage.
@@ -50,6 +50,8 @@ struct Migration {
 
 /// The step from which on events are counted by day.
 pub(crate) const EVENT_DAYS: &str = "event days";
+/// The step from which on events are counted by hour.
+pub(crate) const EVENT_SUMS: &str = "event sums";
 
 const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, name: "foundation", sql: include_str!("../../../migrations/0001_foundation.sql") },
@@ -147,6 +149,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "former addresses",
         sql: include_str!("../../../migrations/0039_former_addresses.sql"),
     },
+    Migration { number: 40, name: EVENT_SUMS, sql: include_str!("../../../migrations/0040_event_sums.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.

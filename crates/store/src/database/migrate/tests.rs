@@ -114,8 +114,7 @@ async fn names_of_events_from_before_they_were_bounded_are_taken_over() {
     let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
     let database = Database::create("names").await;
     for db in [sqlite, database.open()] {
-        let before = MIGRATIONS.iter().position(|migration| migration.name == "bounds").unwrap();
-        migrate_by(&db, &MIGRATIONS[..before], NOW).await.unwrap();
+        migrate_before(&db, "bounds", NOW).await;
         let counted = db.write(body!(async |tx| {
             for name in NAMES {
                 for (shard, value) in [(0, 3), (1, -2)] {
@@ -155,6 +154,12 @@ const NAMES: [&str; 14] = [
     "segment.",
     "exit",
 ];
+
+/// Makes the schema as it was before a step.
+pub(crate) async fn migrate_before(db: &Db, name: &str, now: Timestamp) {
+    let before = MIGRATIONS.iter().position(|migration| migration.name == name).unwrap();
+    migrate_by(db, &MIGRATIONS[..before], now).await.unwrap();
+}
 
 async fn count_event(tx: &Tx<'_>, name: &str, shard: i64, value: i64) -> Result<()> {
     let sql = "insert into counters (project_id, kind, name, shard, value) values (1, 'event', $1, $2, $3)";

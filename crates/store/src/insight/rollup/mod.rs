@@ -12,7 +12,6 @@ mod stored;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use futures_util::future::try_join;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::rollup::{Metric, Quarter};
 use mailwright_core::time::Timestamp;
@@ -22,6 +21,7 @@ use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
 use crate::insight::counter::{self, Counter, Sums, Taken};
 use crate::insight::domains;
+use crate::insight::figures::{self, Stored};
 
 pub use crate::insight::figures::Figures;
 
@@ -66,15 +66,9 @@ pub async fn read(
     mut tell: impl FnMut(Quarter, Metric, i64),
 ) -> Result<()> {
     let names = (&*beginning(from), &*beginning(until));
-    let (days, counters) = try_join(
-        rx.all(
-            "select day, figures from rollup_days where project_id = $1 and day >= $2 and day <= $3",
-            args![project, from.day(), until.day()],
-            |r| Ok((r.get::<i64>(0)?, r.get::<Vec<u8>>(1)?)),
-        ),
-        counter::between(rx, project, Counter::Quarter, names),
-    )
-    .await?;
+    let table = ("rollup_days", Counter::Quarter);
+    let Stored { days, counters } =
+        figures::stored(rx, project, table, (from.day(), until.day()), names).await?;
     for (day, bytes) in days {
         for (quarter, metric, value) in stored::decode(day, &bytes).ok_or_else(corrupt)? {
             if (from..until).contains(&quarter) {

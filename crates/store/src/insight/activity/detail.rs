@@ -225,19 +225,24 @@ impl Kind {
 type Read = (Option<ContactId>, Option<EmailAddress>, What);
 
 /// How things of a kind are read: their id, and what is read of them.
+///
+/// What is one row for each is looked up in the list of columns. As a join, PostgreSQL compares each of a page's events with
+/// all of a few hundred campaigns: 1.8 ms of 2.3 for 50 events.
 struct Query {
     sql: &'static str,
     read: fn(&Row<'_>) -> Result<(EventId, Read)>,
 }
 
 const EVENTS: Query = Query {
-    sql: "select e.id, e.contact_id, c.email, e.name, {json_out e.data}, m.id, m.subject, m.from_address, m.from_name, \
-          m.reply_to, m.recipient_name, m.source, m.template_id, m.campaign_id, g.name, m.workflow_id, w.name, m.opens, \
-          m.clicks, m.error, m.bounce_class from events e \
-          left join contacts c on c.project_id = e.project_id and c.id = e.contact_id \
+    sql: "select e.id, e.contact_id, \
+          (select c.email from contacts c where c.project_id = e.project_id and c.id = e.contact_id), \
+          e.name, {json_out e.data}, m.id, m.subject, m.from_address, m.from_name, m.reply_to, m.recipient_name, m.source, \
+          m.template_id, m.campaign_id, \
+          (select g.name from campaigns g where g.project_id = e.project_id and g.id = m.campaign_id), \
+          m.workflow_id, \
+          (select w.name from workflows w where w.project_id = e.project_id and w.id = m.workflow_id), \
+          m.opens, m.clicks, m.error, m.bounce_class from events e \
           left join emails m on m.project_id = e.project_id and m.id = e.email_id \
-          left join campaigns g on g.project_id = e.project_id and g.id = m.campaign_id \
-          left join workflows w on w.project_id = e.project_id and w.id = m.workflow_id \
           where e.project_id = $1 and e.id {in $2}",
     read: |row| {
         let mail = match row.get::<Option<EmailId>>(5)? {
@@ -272,9 +277,10 @@ const CONTACTS: Query = Query {
 };
 
 const EXECUTIONS: Query = Query {
-    sql: "select x.id, x.contact_id, c.email, x.workflow_id, w.name, x.status, x.exit_reason from workflow_executions x \
-          left join contacts c on c.project_id = x.project_id and c.id = x.contact_id \
-          left join workflows w on w.project_id = x.project_id and w.id = x.workflow_id \
+    sql: "select x.id, x.contact_id, \
+          (select c.email from contacts c where c.project_id = x.project_id and c.id = x.contact_id), \
+          x.workflow_id, (select w.name from workflows w where w.project_id = x.project_id and w.id = x.workflow_id), \
+          x.status, x.exit_reason from workflow_executions x \
           where x.project_id = $1 and x.id {in $2}",
     read: |row| {
         let execution = Execution {
@@ -288,8 +294,8 @@ const EXECUTIONS: Query = Query {
 };
 
 const CAMPAIGNS: Query = Query {
-    sql: "select g.id, g.name, g.subject, g.recipients, g.audience_type, s.name from campaigns g \
-          left join segments s on s.project_id = g.project_id and s.id = g.segment_id \
+    sql: "select g.id, g.name, g.subject, g.recipients, g.audience_type, \
+          (select s.name from segments s where s.project_id = g.project_id and s.id = g.segment_id) from campaigns g \
           where g.project_id = $1 and g.id {in $2}",
     read: |row| {
         let campaign = Campaign {

@@ -258,6 +258,21 @@ both_engines! {
         assert_eq!(numbers(&take(&mut events, 1).await), [1]);
     }
 
+    async fn a_project_takes_half_of_the_streams_that_others_leave(engine: Engine) {
+        let app = App::builder(engine).env("MAILWRIGHT_ACTIVITY_STREAMS", "4").start().await;
+        let other = app.bootstrap("Other", "other.test").await;
+        let third = app.bootstrap("Third", "third.test").await;
+        let open = async |key: &str| Events::open(app.base_url(), "/activity/stream", key, "").await;
+        let mut streams = Vec::new();
+        for (key, most) in [(app.secret_key(), 2), (&*other.secret_key, 1), (&*third.secret_key, 1)] {
+            for _ in 0..most {
+                streams.push(open(key).await.expect("there is a place"));
+            }
+            let refused = open(key).await.expect_err("the share is taken").to_string();
+            assert!(refused.contains(" 429 "), "{refused}");
+        }
+    }
+
     async fn a_stream_ends_when_the_service_stops(engine: Engine) {
         let mut app = App::start(engine).await;
         let mut events = follow(&app, "", "").await;

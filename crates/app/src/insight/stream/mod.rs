@@ -110,7 +110,8 @@ impl State {
         self.over.cancel();
     }
 
-    /// A place among those who follow, if there is one.
+    /// A place among those who follow, if there is one. A project takes at most half of what the others leave, so that a
+    /// few projects do not take all.
     fn seat(&self, project: ProjectNumber, most: usize, most_of_project: usize) -> Result<Seat> {
         let mut all = locked(&self.followed);
         let taken: usize = all.values().map(|followed| followed.newest.receiver_count()).sum();
@@ -124,6 +125,13 @@ impl State {
         if taken >= most {
             return Err(Error::QueueFull(format!(
                 "{most} clients follow feeds here, which is the limit (activity.streams)."
+            )));
+        }
+        let left = most - (taken - of_project);
+        if of_project >= left.div_ceil(2) {
+            return Err(Error::QueueFull(format!(
+                "The feed of the project is followed by {of_project} clients here, half of what others leave of \
+                 {most} (activity.streams)."
             )));
         }
         let followed = all.entry(project).or_insert_with(|| {

@@ -79,7 +79,7 @@ both_engines! {
         let count = recipients();
         let folder = tempfile::tempdir().expect("a folder");
         let server = receiver().await;
-        let mut app = start(engine, &server, (count / 10).max(1)).await;
+        let mut app = start(engine, &server, sized(30, 1_000)).await;
         for name in ["warm", "late"] {
             make_contacts(&app, name, &addresses(name, count)).await;
         }
@@ -87,8 +87,12 @@ both_engines! {
         let later = app.now() + 3_600_000;
         send(&app, &late, json!({"scheduledFor": later})).await;
         send(&app, &warm, json!({})).await;
-        let begun = || (server.copies().len() >= count / 8).then_some(());
-        app.eventually("some of the campaign has left", async || begun()).await;
+        let ledger = format!("{warm}/ledger");
+        app.eventually_within(Duration::from_mins(2), "all mails of the campaign are made, and some have left", async || {
+            let is_frozen = read(&app, &ledger).await["frozen"] == true;
+            (is_frozen && server.copies().len() >= count / 8).then_some(())
+        })
+        .await;
         app.send_to("direct@example.com").await;
 
         let backup = folder.path().join("backup");

@@ -62,15 +62,15 @@ pub(crate) fn cores() -> usize {
 /// their p99 tells of the machine.
 fn pauses() -> (f64, f64) {
     let begin = Instant::now();
-    let (mut lost, mut longest, mut last) = (Duration::ZERO, Duration::ZERO, begin);
-    while last - begin < WATCHED {
+    let (mut lost, mut longest, mut before) = (Duration::ZERO, Duration::ZERO, begin);
+    while before - begin < WATCHED {
         let now = Instant::now();
-        let gap = now - last;
+        let gap = now - before;
         if gap >= PAUSE {
             lost += gap;
             longest = longest.max(gap);
         }
-        last = now;
+        before = now;
     }
     let rounded = |number: f64| (number * 100.0).round() / 100.0;
     (rounded(100.0 * lost.as_secs_f64() / WATCHED.as_secs_f64()), rounded(1000.0 * longest.as_secs_f64()))

@@ -46,6 +46,8 @@ pub enum Door {
     Background(ProjectNumber),
 }
 
+/// How often is looked whether somebody else has a handle of a database that is to be closed.
+const CLOSING_PAUSE: Duration = Duration::from_millis(5);
 /// How long a write that is tried again later waits for what another transaction holds. Rounds over many projects wait
 /// for each that is held up, one after the other.
 const BRIEFLY: Duration = Duration::from_millis(250);
@@ -367,6 +369,16 @@ impl Db {
     /// The embedded database; `None` with PostgreSQL.
     pub(crate) fn embedded(&self) -> Option<&Sqlite> {
         if let Engine::Sqlite(engine) = &*self.engine { Some(engine) } else { None }
+    }
+
+    /// Closes the database as [`Db::close`] does once nobody else has a handle, which takes a moment after the last
+    /// request and task: writes that are grouped have tasks of their own. After `longest` it is left to whoever has one.
+    pub async fn close_when_unused(self, longest: Duration) {
+        let deadline = Instant::now() + longest;
+        while Arc::strong_count(&self.engine) > 1 && Instant::now() < deadline {
+            tokio::time::sleep(CLOSING_PAUSE).await;
+        }
+        self.close();
     }
 
     /// Finishes queued writes and closes the database, when this is the last handle.

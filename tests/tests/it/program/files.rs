@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use mailwright_testkit::{App, Engine};
+use mailwright_testkit::{App, Engine, json};
 
 use super::process::{BOOTSTRAP, bootstrap, fail, path, run, said, until_said};
 
@@ -109,5 +109,18 @@ async fn files_of_other_programs_are_left_alone() {
             said.contains("mailwright.sqlite") && !said.to_lowercase().contains("create table"),
             "{said}"
         );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_stops_leaves_no_log_beside_its_database() {
+    let mut app = App::start(Engine::Sqlite).await;
+    app.post("/contacts").json(&json!({"email": "ada@example.com"})).send().await.assert_status(201);
+    let beside = |app: &App, end: &str| app.data_dir().join(format!("mailwright.sqlite{end}")).exists();
+    assert!(beside(&app, "-wal"));
+    for _ in 0..3 {
+        app.stop().await;
+        assert_eq!((beside(&app, "-wal"), beside(&app, "-shm")), (false, false));
+        app.restart().await;
     }
 }

@@ -13,6 +13,9 @@
 //! reads have threads or connections of their own; [`slow`](super::slow) shares them out.
 //! `docs/adr/0007-doors-for-reads.md` has the reasons.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -388,23 +391,5 @@ impl Db {
             Ok(Engine::Postgres(engine)) => engine.close(),
             Err(_) => tracing::debug!("the database stays open: it is still in use"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn one_large_operation_at_a_time_goes_to_the_one_writer() {
-        let folder = tempfile::tempdir().unwrap();
-        let location = Location::Sqlite(folder.path().join("test.sqlite"));
-        let db = Db::open(&location, StoreMetrics::default()).unwrap();
-        let first = db.turn_of_large().await;
-        assert!(db.turn_of_large().now_or_never().is_none());
-        drop(first);
-        assert!(db.turn_of_large().now_or_never().flatten().is_some());
     }
 }

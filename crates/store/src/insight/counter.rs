@@ -33,7 +33,7 @@ names! {
         Event = "event",
         /// Events by hour; see [`crate::audience::event_counts`].
         EventHour = "event_hour",
-        /// Events by day, as they were counted before; see [`crate::audience::event_sums`].
+        /// Events by day, as they were counted before; see [`crate::audience::event_counts`].
         EventDay = "event_day",
         /// What happened in each quarter of an hour; see [`crate::insight::rollup`].
         Quarter = "quarter",

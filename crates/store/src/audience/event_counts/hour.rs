@@ -21,7 +21,7 @@ pub(super) fn day(at: Timestamp) -> i64 {
 }
 
 /// The name of a counter: the hour, as wide for every hour, so that the hours stand in their order, and the event's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Key<'n> {
     pub(super) hour: i64,
     pub(super) name: &'n str,
@@ -33,13 +33,13 @@ impl fmt::Display for Key<'_> {
     }
 }
 
-impl<'n> Key<'n> {
+impl Key<'_> {
     /// Reads the event's name in SQL: it begins at the same place in all hours.
     pub(super) const NAME: &'static str = "substr(name, 9)";
+}
 
-    /// Reads what [`fmt::Display`] wrote.
-    pub(super) fn parse(key: &'n str) -> Option<Self> {
-        let (hour, name) = key.split_once(' ')?;
-        Some(Self { hour: hour.parse().ok()?, name })
-    }
+/// The hour, or the day, and the event's name in the name of a counter.
+pub(super) fn parse(key: &str) -> Option<(i64, &str)> {
+    let (at, name) = key.split_once(' ')?;
+    Some((at.parse().ok()?, name))
 }

@@ -43,18 +43,15 @@ fn count_by_hour(deltas: &mut Deltas, project: ProjectNumber, name: &str, at: Ti
     deltas.add(project, Counter::EventHour, &Key { hour: hour(at), name }.to_string(), delta);
 }
 
-/// Which events of a project are not counted.
-const COUNTED_TO: &str = "select counted_to from event_days where project_id = $1";
-/// The same, kept as it is until the transaction ends.
-const LOCKED: &str = "select counted_to from event_days where project_id = $1 {for_update}";
-
-async fn uncounted(rx: &Rx<'_>, project: ProjectNumber, sql: &'static str) -> Result<Option<Uncounted>> {
-    let row = rx.optional(sql, args![project], |r| r.get::<Option<EventId>>(0)).await?;
-    let Some(behind) = row else { return Ok(None) };
-    let until = rx
+/// Which events of a project are not counted. It stays so until the transaction ends.
+async fn uncounted(tx: &Tx<'_>, project: ProjectNumber) -> Result<Option<Uncounted>> {
+    let sql = "select counted_to from event_days where project_id = $1 {for_update}";
+    let row = tx.optional(sql, args![project], |r| r.get::<Option<EventId>>(0)).await?;
+    let Some(counted_to) = row else { return Ok(None) };
+    let until = tx
         .one("select applied_at from schema_migrations where name = $1", args![EVENT_DAYS], |r| r.get(0))
         .await?;
-    Ok(Some(Uncounted::new(behind, until)))
+    Ok(Some(Uncounted::new(counted_to, until)))
 }
 
 /// Whether all events of a project are counted.
@@ -69,7 +66,7 @@ pub(crate) async fn forget<'e>(
     removed: impl Iterator<Item = (EventId, &'e str, Timestamp)> + Send,
     deltas: &mut Deltas,
 ) -> Result<()> {
-    let uncounted = uncounted(tx, project, LOCKED).await?;
+    let uncounted = uncounted(tx, project).await?;
     for (id, name, at) in removed {
         rollup::count(deltas.sums(), project, Metric::Events, at, -1);
         if uncounted.is_none_or(|uncounted| !uncounted.holds(id)) {
@@ -81,15 +78,14 @@ pub(crate) async fn forget<'e>(
 
 /// Does one step of counting the events of a project that are not counted yet. Returns whether there are more.
 pub async fn count_step(db: &Db, project: ProjectNumber) -> Result<bool> {
-    let unfinished = db.read(body!(async |rx| uncounted(rx, project, COUNTED_TO).await)).await?;
-    if unfinished.is_none() {
+    if db.read(body!(async |rx| are_counted(rx, project).await)).await? {
         return Ok(false);
     }
     db.write_in_background(body!(async |tx| step(tx, project).await)).await
 }
 
 async fn step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
-    let Some(uncounted) = uncounted(tx, project, LOCKED).await? else { return Ok(false) };
+    let Some(uncounted) = uncounted(tx, project).await? else { return Ok(false) };
     let found = tx
         .all(
             "select id, name, created_at from events where project_id = $1 and id > $2 and id < $3 order by id limit $4",

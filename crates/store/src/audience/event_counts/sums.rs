@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mailwright_core::ids::{EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
-use super::hour::{HOURS, Key, day, hour};
+use super::hour::{HOURS, Key, day, hour, parse};
 use super::uncounted::Uncounted;
 use crate::args;
 use crate::database::error::Result;
@@ -45,11 +45,6 @@ fn beginning_of_day(day: i64) -> String {
 
 /// Reads the event's name behind it in SQL.
 const NAME_BEHIND_DAY: &str = "substr(name, 8)";
-
-fn parse_day(key: &str) -> Option<(i64, &str)> {
-    let (day, name) = key.split_once(' ')?;
-    Some((day.parse().ok()?, name))
-}
 
 /// A stretch of hours, days or blocks: from one on and before another.
 type Stretch = (i64, i64);
@@ -141,14 +136,14 @@ pub async fn fold(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Re
     let known_from = hours_known_from(tx).await?;
     let [mut hours, mut days, mut blocks] = [Sums::new(), Sums::new(), Sums::new()];
     for (key, value) in &of_hours.shards {
-        let Some(Key { hour, name }) = Key::parse(key) else { continue };
+        let Some((hour, name)) = parse(key) else { continue };
         if hour >= known_from {
             *hours.entry((hour, name)).or_default() += value;
         }
         *days.entry((hour.div_euclid(HOURS), name)).or_default() += value;
     }
     for (key, value) in &of_days.shards {
-        let Some(day) = parse_day(key) else { continue };
+        let Some(day) = parse(key) else { continue };
         *days.entry(day).or_default() += value;
     }
     for ((day, name), value) in &days {

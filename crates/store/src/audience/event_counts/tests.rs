@@ -35,6 +35,15 @@ async fn between(db: &Db, from: Timestamp, until: Timestamp) -> i64 {
     read.await.unwrap().iter().map(|(_, count)| count).sum()
 }
 
+async fn on_both_engines(name: &str, check: impl AsyncFn(Db)) {
+    let folder = tempfile::tempdir().unwrap();
+    check(Db::open(&Location::Sqlite(folder.path().join("test.sqlite")), StoreMetrics::default()).unwrap())
+        .await;
+    let database = Database::create(name).await;
+    check(database.open()).await;
+    database.drop().await;
+}
+
 /// Events of before the counting have no counters, as in a database that is older than it.
 async fn older(db: &Db) {
     append(db, (0..STEP as i64 + 3).map(|n| at(19_990 + n % 10, n)).collect()).await;
@@ -61,17 +70,8 @@ async fn check(db: &Db, all: i64) {
 }
 
 #[tokio::test]
-async fn days_have_the_same_sums_before_during_and_after_the_counting_on_postgres() {
-    let database = Database::create("days").await;
-    days_have_the_same_sums(database.open()).await;
-    database.drop().await;
-}
-
-#[tokio::test]
 async fn days_have_the_same_sums_before_during_and_after_the_counting() {
-    let folder = tempfile::tempdir().unwrap();
-    let db = Db::open(&Location::Sqlite(folder.path().join("test.sqlite")), StoreMetrics::default()).unwrap();
-    days_have_the_same_sums(db).await;
+    on_both_engines("days", days_have_the_same_sums).await;
 }
 
 async fn days_have_the_same_sums(db: Db) {
@@ -125,17 +125,8 @@ async fn fold(db: &Db) {
 }
 
 #[tokio::test]
-async fn parts_of_days_that_were_counted_as_days_are_right_on_postgres() {
-    let database = Database::create("parts").await;
-    parts_of_days_are_right(database.open()).await;
-    database.drop().await;
-}
-
-#[tokio::test]
 async fn parts_of_days_that_were_counted_as_days_are_right() {
-    let folder = tempfile::tempdir().unwrap();
-    let db = Db::open(&Location::Sqlite(folder.path().join("test.sqlite")), StoreMetrics::default()).unwrap();
-    parts_of_days_are_right(db).await;
+    on_both_engines("parts", parts_of_days_are_right).await;
 }
 
 /// Some events were counted by day, before the step or by a process of the version before, after it, of a project that was

@@ -51,7 +51,7 @@ pub(crate) async fn store(site: &Site, count: usize) -> Result<History> {
     while let Some(events) = past.next_batch() {
         db.write(body!(async |tx| append(tx, &events).await)).await?;
     }
-    db.close();
+    db.close().await;
     site.database.make_indexes(indexes).await?;
     site.database.vacuum().await?;
     site.database.settle().await?;

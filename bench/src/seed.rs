@@ -88,7 +88,7 @@ pub(crate) async fn site(
     progress(format_args!("{name}: stored {contacts} contacts in {:.1} s", since.elapsed().as_secs_f64()));
     let since = Instant::now();
     while search::build_step(&db, project, Clock::system().now()).await? {}
-    db.close();
+    db.close().await;
     database.vacuum().await?;
     database.settle().await?;
     progress(format_args!("{name}: built the search index in {:.1} s", since.elapsed().as_secs_f64()));

@@ -76,7 +76,7 @@ pub(crate) async fn store(site: Site, count: usize, from: Timestamp) -> Result<Y
         while db.write(body!(async |tx| event_counts::fold(tx, project, now).await)).await? {}
     }
     campaigns(&db, project, from).await?;
-    db.close();
+    db.close().await;
     site.database.make_indexes(indexes).await?;
     site.database.vacuum().await?;
     site.database.settle().await?;

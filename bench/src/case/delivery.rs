@@ -182,7 +182,7 @@ async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str) -> Result<f64>
             bench.engine()
         ));
     }
-    db.close();
+    db.close().await;
     bench.stop(server, CASE).await?;
     Ok(mails as f64 / took)
 }

@@ -165,7 +165,7 @@ async fn pages_alone(
         latencies.record(since.elapsed());
         ensure!(rows == PAGE, "a page has {rows} rows");
     }
-    db.close();
+    db.close().await;
     latencies.summary().context("no page was read")
 }
 

@@ -37,7 +37,7 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     let plan = Plan::new(&audience.site, &audience.history, Clock::system().now());
     let db = audience.site.database.open()?;
     plan.store(&db, audience.site.project).await?;
-    db.close();
+    db.close().await;
     audience.site.database.vacuum().await?;
     audience.site.database.settle().await?;
     progress(format_args!(
@@ -74,7 +74,7 @@ async fn verify(server: &Server, site: &Site, plan: &Plan) -> Result<()> {
     }
     let joined = watch::entries(&db, site.project).await? - before;
     ensure!(joined == 0, "{joined} contacts joined segments whose members were all stored");
-    db.close();
+    db.close().await;
     Ok(())
 }
 
@@ -101,7 +101,7 @@ async fn changes(bench: &mut Bench<'_>, server: &Server, audience: &Audience, pl
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let seen = watch.stop().await?;
-    db.close();
+    db.close().await;
     for (kind, of_kind) in [("data", Change::is_of_data as fn(&Change) -> bool), ("event", Change::is_event)]
     {
         let (mut latencies, mut missing) = (Latencies::default(), 0);

@@ -67,7 +67,7 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     let waits = Waits { db: site.database.open()?, project: site.project };
     timers(bench, &waits, &waiting).await?;
     advance(bench, &waits, &busy, members, steps.len() + 1).await?;
-    waits.db.close();
+    waits.db.close().await;
     verify(&server, &site.secret_key, &[(&waiting, bench.options.timers().0), (&busy, members)]).await?;
     bench.stop(server, CASE).await
 }

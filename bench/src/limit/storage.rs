@@ -56,7 +56,7 @@ pub(crate) async fn coalesced(bench: &mut Bench<'_>, callers: usize) -> Result<(
     }
     let rate = calls as f64 / begin.elapsed().as_secs_f64();
     drop(coalescer);
-    db.close();
+    db.close().await;
     Ok((rate, latencies.summary().context("nothing was stored")?))
 }
 

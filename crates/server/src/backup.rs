@@ -56,7 +56,7 @@ pub(crate) async fn backup(config: &Config, args: &BackupArgs) -> Result<ExitCod
     std::fs::rename(&draft, &to)
         .and_then(|()| File::open(parent)?.sync_all())
         .with_context(|| format!("{} cannot be made", to.display()))?;
-    setup.db.close();
+    setup.db.close().await;
     print(&told(&to, &location, &manifest))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -72,7 +72,7 @@ pub(crate) async fn export(config: &Config, args: ExportArgs) -> Result<ExitCode
         }
     }
     drop(app);
-    setup.db.close();
+    setup.db.close().await;
     Ok(ExitCode::SUCCESS)
 }
 

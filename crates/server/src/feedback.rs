@@ -66,7 +66,7 @@ pub(crate) async fn tracking(config: &Config, command: TrackingCommand) -> Resul
         }
     };
     drop(app);
-    setup.db.close();
+    setup.db.close().await;
     Ok(code)
 }
 
@@ -82,6 +82,6 @@ pub(crate) async fn bounces(config: &Config, args: Bounces) -> Result<ExitCode> 
         print(&format!("{:>7}  {}  {}", text.times, text.last_at, text.said))?;
     }
     drop(app);
-    setup.db.close();
+    setup.db.close().await;
     Ok(ExitCode::SUCCESS)
 }

@@ -80,7 +80,7 @@ pub(crate) async fn import(config: &Config, args: ImportArgs) -> Result<ExitCode
         counted(report.failed, "row")
     ))?;
     drop(app);
-    setup.db.close();
+    setup.db.close().await;
     Ok(if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(SOME_FAILED) })
 }
 

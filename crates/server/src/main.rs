@@ -227,7 +227,7 @@ async fn migrate(config: &Config) -> Result<ExitCode> {
     let setup = setup::open(config)?;
     let applied = setup.migrate().await?;
     print(&format!("The database is up to date ({applied} steps applied)."))?;
-    setup.db.close();
+    setup.db.close().await;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -36,8 +36,6 @@ pub(crate) enum Role {
 
 /// How long the end of requests and of mails in flight is waited for.
 const PATIENCE: Duration = Duration::from_secs(25);
-/// How long the database is kept from being closed by what still has it, once requests and tasks have ended.
-const CLOSING: Duration = Duration::from_secs(2);
 
 /// Runs until SIGTERM or SIGINT.
 pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
@@ -133,7 +131,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
         );
     }
     drop(app);
-    setup.db.close_when_unused(CLOSING).await;
+    setup.db.close().await;
     if tasks.have_failed() {
         return Err(anyhow!("a task that the service cannot do without panicked; the log says which"));
     }

@@ -80,7 +80,7 @@ pub(crate) async fn simulate(config: &Config, args: SimulateArgs) -> Result<Exit
     };
     print(&serde_json::to_string_pretty(&Simulation::from(rehearsed))?)?;
     drop(app);
-    setup.db.close();
+    setup.db.close().await;
     Ok(ExitCode::SUCCESS)
 }
 

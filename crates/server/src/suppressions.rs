@@ -106,6 +106,6 @@ pub(crate) async fn suppressions(config: &Config, command: SuppressionsCommand) 
         }
     }
     drop(app);
-    setup.db.close();
+    setup.db.close().await;
     Ok(ExitCode::SUCCESS)
 }

@@ -54,7 +54,7 @@ pub(crate) async fn usage(config: &Config, args: &UsageArgs) -> Result<ExitCode>
     .await?;
     out.flush().context(OUTPUT)?;
     drop(app);
-    setup.db.close();
+    setup.db.close().await;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -52,6 +52,6 @@ pub(crate) async fn verification(config: &Config, command: VerificationCommand) 
         }
     }
     drop(app);
-    setup.db.close();
+    setup.db.close().await;
     Ok(code)
 }

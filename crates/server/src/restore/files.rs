@@ -93,7 +93,7 @@ async fn prepare(folder: &Path) -> Result<(Epoch, i64)> {
     let now = setup::clock().now();
     migrate::migrate(&db, now).await?;
     let held = hold_all(&db, now).await.context("what waits cannot be held")?;
-    db.close();
+    db.close().await;
     for beside in ["-wal", "-shm"] {
         let beside = folder.join(format!("{DATABASE}{beside}"));
         if beside.exists() {

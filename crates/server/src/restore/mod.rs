@@ -134,7 +134,7 @@ async fn raise(config: &Config) -> Result<ExitCode> {
     }
     setup.migrate().await?;
     let (epoch, held) = hold_all(&setup.db, setup.clock.now()).await.context("what waits cannot be held")?;
-    setup.db.close();
+    setup.db.close().await;
     print(&told(epoch, held))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -49,7 +49,9 @@ pub enum Door {
     Background(ProjectNumber),
 }
 
-/// How often is looked whether somebody else has a handle of a database that is to be closed.
+/// How long a database is kept from being closed by whoever else has a handle.
+const CLOSING: Duration = Duration::from_secs(2);
+/// How often is looked whether somebody has.
 const CLOSING_PAUSE: Duration = Duration::from_millis(5);
 /// How long a write that is tried again later waits for what another transaction holds. Rounds over many projects wait
 /// for each that is held up, one after the other.
@@ -374,18 +376,13 @@ impl Db {
         if let Engine::Sqlite(engine) = &*self.engine { Some(engine) } else { None }
     }
 
-    /// Closes the database as [`Db::close`] does once nobody else has a handle, which takes a moment after the last
-    /// request and task: writes that are grouped have tasks of their own. After `longest` it is left to whoever has one.
-    pub async fn close_when_unused(self, longest: Duration) {
-        let deadline = Instant::now() + longest;
+    /// Finishes queued writes and closes the database once this is the last handle, which takes a moment after the last
+    /// request and task: writes that are grouped have tasks of their own. After two seconds it is left to whoever has one.
+    pub async fn close(self) {
+        let deadline = Instant::now() + CLOSING;
         while Arc::strong_count(&self.engine) > 1 && Instant::now() < deadline {
             tokio::time::sleep(CLOSING_PAUSE).await;
         }
-        self.close();
-    }
-
-    /// Finishes queued writes and closes the database, when this is the last handle.
-    pub fn close(self) {
         match Arc::try_unwrap(self.engine) {
             Ok(Engine::Sqlite(engine)) => engine.close(),
             Ok(Engine::Postgres(engine)) => engine.close(),

@@ -121,6 +121,8 @@ async fn a_service_that_stops_leaves_no_log_beside_its_database() {
     for _ in 0..3 {
         app.stop().await;
         assert_eq!((beside(&app, "-wal"), beside(&app, "-shm")), (false, false));
+        app.run(&["export", "--project", app.project_id()]).await;
+        assert_eq!((beside(&app, "-wal"), beside(&app, "-shm")), (false, false), "nor does a command");
         app.restart().await;
     }
 }

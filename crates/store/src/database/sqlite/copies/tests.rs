@@ -335,7 +335,7 @@ async fn the_log_stays_for_the_next_start_if_that_is_wanted() {
             copies.keep_log();
         }
         drop(copies);
-        db.close();
+        db.close().await;
         let log = folder.path().join("test.sqlite-wal");
         assert_eq!(std::fs::metadata(log).is_ok_and(|log| log.len() > 0), is_kept);
     }

@@ -21,6 +21,11 @@ pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     weight(headers, ACCEPT_ENCODING, &["gzip", "x-gzip", "*"]) > 0.0
 }
 
+/// Whether a client takes Brotli (RFC 7932).
+pub(crate) fn takes_brotli(headers: &HeaderMap) -> bool {
+    weight(headers, ACCEPT_ENCODING, &["br", "*"]) > 0.0
+}
+
 /// The weight of the first of these names that a header lists; 0 when it lists none.
 fn weight(headers: &HeaderMap, name: impl AsHeaderName, wanted: &[&str]) -> f32 {
     let listed: Vec<(String, f32)> = headers

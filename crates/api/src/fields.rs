@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use mailwright_app::sending::source::MAX_MJML;
 use mailwright_core::address::{EmailAddress, Mailbox};
 use mailwright_core::issue::Issue;
 use mailwright_core::short_text::counted;
@@ -169,6 +170,18 @@ text!(
 text!(
     /// HTML of a template, with variables.
     Html, 1..=MAX_SOURCE, ""
+);
+text!(
+    /// MJML of a template, with variables.
+    Mjml, 1..=MAX_MJML, ""
+);
+text!(
+    /// Subject of a mail that somebody writes.
+    DraftSubject, 0..=998, "single-line"
+);
+text!(
+    /// HTML of a mail that somebody writes, with variables.
+    DraftHtml, 0..=MAX_SOURCE, ""
 );
 text!(
     /// HTML of a mail, with variables. The whole message has a limit of its own.

@@ -1,8 +1,15 @@
 //! Filters as the API document shows them. They are read and checked by `mailwright_core::filter`.
 
+use mailwright_core::issue::Issue;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
+
+/// Refuses a condition that is no object; what an object says is looked at by the use case.
+pub(crate) fn check_object(condition: Option<&Value>) -> Option<Issue> {
+    let is_other = condition.is_some_and(|condition| !condition.is_object());
+    is_other.then(|| Issue::new("condition", "invalid_type", "Must be an object."))
+}
 
 /// Conditions on a contact.
 #[derive(Debug, Serialize, ToSchema)]

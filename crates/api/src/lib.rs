@@ -18,6 +18,7 @@ mod feedback;
 mod fields;
 mod filter;
 mod form;
+mod framed;
 mod host;
 mod insight;
 mod instance;
@@ -37,38 +38,42 @@ use axum::extract::OriginalUri;
 use axum::middleware::from_fn_with_state;
 use mailwright_app::App;
 use utoipa::OpenApi;
-use utoipa::openapi::OpenApi as OpenApiDocument;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::account::{oauth, one_time_link, session, totp, user};
-use crate::audience::segment::members;
+use crate::audience::segment::{
+    history as segment_history, members, of_contact as segments_of_contact, preview,
+};
 use crate::audience::subscription::{confirm, pages};
 use crate::audience::suppression::{address, file, mail};
 use crate::audience::{
-    bulk, consent, contact, contact_field, erasure, event, export, import, segment, subscription,
-    suppression, topic, track, verification, verification_job,
+    bulk, consent, contact, contact_field, contact_search, erasure, event, export, import, import_preview,
+    segment, standing, subscription, suppression, topic, track, verification, verification_job,
 };
 pub use crate::automation::simulation::Simulation;
 use crate::automation::{
-    enrolment, execution, fields as workflow_fields, list as workflows, simulation, stats, step, transition,
-    versions, webhook_secret, why, workflow,
+    enrolment, execution, fields as workflow_fields, list as workflows, of_contact as executions_of_contact,
+    simulation, stats, step, transition, versions, webhook_secret, why, workflow,
 };
-use crate::delivery::{mailbox, reputation};
+use crate::delivery::{checks, mailbox, reputation, sites};
 use crate::error::ApiError;
 use crate::feedback::{heat, hit, received, sns, tracking};
 use crate::insight::{activity, analytics, cohorts, recipients, stream, upcoming};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
-use crate::project::{audit, billing, invitation, key, member, request};
+use crate::project::{attention, audit, billing, invitation, key, member, request};
 use crate::sending::upload::served;
-use crate::sending::{campaign, domain, email, send, template, upload};
+use crate::sending::{
+    campaign, content_version, domain, draft, email, held, send, template, template_figures, upload,
+};
 
 /// Every route, with its document.
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(docs::Document::openapi())
         .merge(content_routes())
+        .merge(campaign_routes())
         .merge(insight_routes())
         .merge(workflow_routes())
         .merge(account_routes())
@@ -77,14 +82,12 @@ fn routes() -> OpenApiRouter<App> {
 /// The routes of what happened in a project.
 fn insight_routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        // activity
         .routes(routes!(activity::list))
         .routes(routes!(activity::types_of_feed))
         .routes(routes!(activity::stats))
         .routes(routes!(activity::recent_count))
         .routes(routes!(stream::follow))
         .routes(routes!(upcoming::list))
-        // analytics
         .routes(routes!(analytics::timeseries))
         .routes(routes!(analytics::top_campaigns))
         .routes(routes!(analytics::campaign_stats))
@@ -107,41 +110,53 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(verification_job::status))
         .routes(routes!(verification_job::results))
         .routes(routes!(verification_job::export))
-        // contacts
         .routes(routes!(contact::list, contact::upsert))
         .routes(routes!(contact::get, contact::update, contact::delete))
         .routes(routes!(contact::lookup))
+        .routes(routes!(contact_search::search))
         .routes(routes!(contact_field::list))
         .routes(routes!(contact_field::values))
         .routes(routes!(contact_field::usage))
         .routes(routes!(contact_field::delete))
-        .routes(routes!(import::upload))
+        .routes(routes!(import::list, import::upload))
+        .routes(routes!(import_preview::preview))
         .routes(routes!(import::status))
+        .routes(routes!(import::errors))
+        .routes(routes!(bulk::list))
         .routes(routes!(bulk::subscribe))
         .routes(routes!(bulk::unsubscribe))
         .routes(routes!(bulk::delete))
         .routes(routes!(bulk::status))
+        .routes(routes!(bulk::undo))
         .routes(routes!(consent::list))
+        .routes(routes!(standing::get))
         .routes(routes!(export::export))
         .routes(routes!(erasure::erase))
         .routes(routes!(erasure::erase_address))
         .routes(routes!(erasure::check))
         .routes(routes!(erasure::get))
-        // topics
         .routes(routes!(topic::list, topic::create))
         .routes(routes!(topic::get, topic::update, topic::delete))
         .routes(routes!(topic::of_contact, topic::set_of_contact))
-        // templates
         .routes(routes!(template::list, template::create))
         .routes(routes!(template::get, template::update, template::delete))
         .routes(routes!(template::duplicate))
-        .routes(routes!(template::usage))
-        .routes(routes!(template::stats))
-        // uploads
+        .routes(routes!(template_figures::usage))
+        .routes(routes!(template_figures::stats))
+        .routes(routes!(template::test))
+        .routes(routes!(draft::check))
+        .routes(routes!(draft::preview))
+        .routes(routes!(content_version::of_template))
+        .routes(routes!(content_version::get_of_template))
+        .routes(routes!(content_version::restore_of_template))
         .routes(routes!(upload::upload))
         .routes(routes!(upload::list))
         .routes(routes!(served::picture, upload::delete))
-        // campaigns
+}
+
+/// The routes of campaigns, segments, events, suppressions, domains and mails.
+fn campaign_routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
         .routes(routes!(campaign::list, campaign::create))
         .routes(routes!(campaign::get, campaign::update, campaign::delete))
         .routes(routes!(campaign::duplicate))
@@ -153,16 +168,22 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(campaign::state::test))
         .routes(routes!(campaign::stats::stats))
         .routes(routes!(heat::links))
+        .routes(routes!(heat::heat))
         .routes(routes!(campaign::stats::audience))
+        .routes(routes!(campaign::review::review))
         .routes(routes!(campaign::ledger::ledger))
-        // segments
+        .routes(routes!(content_version::of_campaign))
+        .routes(routes!(content_version::get_of_campaign))
+        .routes(routes!(content_version::restore_of_campaign))
         .routes(routes!(segment::list, segment::create))
         .routes(routes!(segment::get, segment::update, segment::delete))
+        .routes(routes!(preview::preview))
         .routes(routes!(members::contacts))
         .routes(routes!(members::add_members, members::remove_members))
         .routes(routes!(members::compute))
         .routes(routes!(members::refresh))
-        // events
+        .routes(routes!(segment_history::sizes))
+        .routes(routes!(segments_of_contact::list))
         .routes(routes!(event::track))
         .routes(routes!(event::list))
         .routes(routes!(event::stats))
@@ -170,7 +191,6 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(event::names))
         .routes(routes!(event::usage))
         .routes(routes!(event::delete))
-        // suppressions
         .routes(routes!(suppression::list, suppression::create))
         .routes(routes!(suppression::update, suppression::delete))
         .routes(routes!(suppression::preview))
@@ -182,21 +202,26 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(address::remove))
         .routes(routes!(mail::list))
         .routes(routes!(mail::get))
-        // domains
         .routes(routes!(domain::list))
         .routes(routes!(domain::add))
         .routes(routes!(domain::verify))
         .routes(routes!(domain::delete))
-        // mails
         .routes(routes!(email::list))
         .routes(routes!(email::get))
+        .routes(routes!(email::html))
         .routes(routes!(hit::list))
+        .routes(routes!(held::list))
+        .routes(routes!(held::decide))
+        .routes(routes!(sites::list))
         .routes(routes!(received::list))
         .routes(routes!(received::get))
         .routes(routes!(received::raw))
         .routes(routes!(mailbox::list, mailbox::clear))
         .routes(routes!(mailbox::get, mailbox::delete))
         .routes(routes!(mailbox::raw))
+        .routes(routes!(mailbox::html))
+        .routes(routes!(mailbox::attachment))
+        .routes(routes!(checks::check))
 }
 
 /// The routes of workflows.
@@ -219,6 +244,7 @@ fn workflow_routes() -> OpenApiRouter<App> {
         .routes(routes!(execution::list, execution::start))
         .routes(routes!(execution::cancel_all))
         .routes(routes!(execution::get, execution::cancel))
+        .routes(routes!(executions_of_contact::list))
         .routes(routes!(enrolment::enrol))
         .routes(routes!(enrolment::status))
         .routes(routes!(stats::stats))
@@ -260,6 +286,7 @@ fn account_routes() -> OpenApiRouter<App> {
         .routes(routes!(reputation::of_mine))
         .routes(routes!(reputation::get))
         .routes(routes!(project::setup_state::show))
+        .routes(routes!(attention::list))
         .routes(routes!(billing::checkout))
         .routes(routes!(billing::portal))
         .routes(routes!(billing::limits::get, billing::limits::set))
@@ -299,22 +326,16 @@ fn account_routes() -> OpenApiRouter<App> {
 
 /// The service as one router.
 pub fn router(app: App) -> Router {
-    let (router, document) = routes().split_for_parts();
-    let order = order(&document);
-    let document = document::complete(&document, app.settings().base_url.as_str());
+    // most processes are never asked for the document: it is made when they are
+    let (router, _) = routes().split_for_parts();
     router
-        .merge(docs::routes(&document))
-        .merge(reference::routes(document, order, facts(&app)))
+        .merge(docs::routes(app.settings().base_url.clone()))
+        .merge(reference::routes(facts(&app)))
         .merge(people::routes())
         .fallback(|OriginalUri(uri): OriginalUri| async move { ApiError::no_such_route(uri.path()) })
         .method_not_allowed_fallback(|| async { ApiError::method_not_allowed() })
         .layer(from_fn_with_state(visit::Edge::new(app.clone()), middleware::around))
         .with_state(app)
-}
-
-/// The paths of a document in the order of `routes`.
-fn order(document: &OpenApiDocument) -> Vec<String> {
-    document.paths.paths.keys().cloned().collect()
 }
 
 /// What the reference page says of this instance.
@@ -330,14 +351,14 @@ fn facts(app: &App) -> Facts {
 
 /// The API document: `OpenAPI` 3.1 as JSON, for an instance at its default address.
 pub fn openapi() -> String {
-    let (_, document) = routes().split_for_parts();
-    serde_json::to_string_pretty(&document::complete(&document, "http://127.0.0.1:8080")).unwrap_or_default()
+    serde_json::to_string_pretty(&document_and_order("http://127.0.0.1:8080").0).unwrap_or_default()
 }
 
-#[cfg(test)]
+/// The API document for an instance, and its paths in the order of `routes`.
 fn document_and_order(base_url: &str) -> (serde_json::Value, Vec<String>) {
     let (_, document) = routes().split_for_parts();
-    (document::complete(&document, base_url), order(&document))
+    let order = document.paths.paths.keys().cloned().collect();
+    (document::complete(&document, base_url), order)
 }
 
 #[cfg(test)]

@@ -132,7 +132,9 @@ impl Manner {
             is_keyless,
             is_for_recipients,
             // proxies of mailboxes fetch the pictures of all their people from a few addresses
+            // a page of the dashboard asks for dozens of its files, each of which costs a copy of what is in memory
             is_counted: (is_keyless || is_for_recipients)
+                && !is_under(path, &["/app/assets"])
                 && !is_tracked
                 && !is_picture
                 && !subscription::is_way_out(method, path),

@@ -26,14 +26,18 @@ names! {
         Project = "Project",
         /// A mail.
         Email = "Email",
-        /// A file of a mail that came in.
+        /// A file of a mail.
         Attachment = "Attachment",
+        /// What a mail shows.
+        Content = "Content of the email",
         /// A captured mail.
         CapturedEmail = "Captured email",
         /// A custom field.
         Field = "Field",
         /// An uploaded picture.
         Upload = "Upload",
+        /// A former version of a template or campaign.
+        Version = "Version",
         /// A campaign.
         Campaign = "Campaign",
         /// A topic.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::JobId;
 use crate::names;
 
 /// Most contacts of a bulk operation (contract, Limits).
@@ -35,6 +36,9 @@ pub struct BulkProgress {
     /// Whether a member of the project asked for it, and not a key.
     #[serde(default)]
     pub by_member: bool,
+    /// The bulk operation that is undone.
+    #[serde(default)]
+    pub undoes: Option<JobId>,
 }
 
 /// A contact that a bulk operation could not change.

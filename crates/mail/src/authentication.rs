@@ -61,6 +61,16 @@ pub fn author(raw: &[u8]) -> Option<String> {
     }
 }
 
+/// Whether a domain that signed may speak for the domain of a sender, as DMARC has it unless told otherwise: both belong
+/// to one organisation (RFC 7489 section 3.1.1).
+pub fn is_aligned(signer: &str, sender: &str) -> bool {
+    let organisation = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        psl::domain_str(&name).map_or(name.clone(), str::to_owned)
+    };
+    organisation(signer) == organisation(sender)
+}
+
 async fn look(dns: &Dns, origin: Origin<'_>, raw: &[u8]) -> [Verdict; 3] {
     let authenticator = MessageAuthenticator(dns.resolver().clone());
     let Origin { client, client_name, mail_from, our_name } = origin;
@@ -113,5 +123,24 @@ fn of_dmarc(result: &DmarcResult) -> Verdict {
         DmarcResult::Fail(_) => Verdict::Fail,
         DmarcResult::TempError(_) => Verdict::ProcessingFailed,
         DmarcResult::PermError(_) | DmarcResult::None => Verdict::Gray,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_aligned;
+
+    #[test]
+    fn one_organisation_may_sign_for_its_names() {
+        for (signer, sender, aligned) in [
+            ("acme.com", "acme.com", true),
+            ("mail.acme.com", "ACME.com", true),
+            ("acme.co.uk", "news.acme.co.uk", true),
+            ("acme.co.uk", "other.co.uk", false),
+            ("acme.com", "acme.net", false),
+            ("localhost", "localhost", true),
+        ] {
+            assert_eq!(is_aligned(signer, sender), aligned, "{signer} for {sender}");
+        }
     }
 }

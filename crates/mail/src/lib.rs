@@ -1,4 +1,4 @@
-//! Messages: MIME, plain text from HTML, DKIM, SMTP in both directions, DNS and domain checks, verification of
+//! Messages: MIME, HTML from MJML, plain text from HTML, DKIM, SMTP in both directions, DNS and domain checks, verification of
 //! addresses, and what comes back of mails: reports, automatic answers, notifications of Amazon SNS, mail that comes in.
 //!
 //! Invariants: no SQL and no HTTP here; the time is a parameter; every read from the network is bounded in size and in
@@ -10,8 +10,10 @@ pub mod dns;
 pub mod domain;
 mod lines;
 pub mod message;
+pub mod mjml;
 pub mod received;
 pub mod report;
+pub mod signature;
 pub mod smtp;
 pub mod smtp_server;
 pub mod sns;

@@ -124,10 +124,12 @@ async fn write(app: &App, project: &Project, style: Style, out: impl Write) -> R
 impl Style {
     /// A text as a cell. People who see it may not have written it: the public key stores data.
     fn text(self, text: Cow<'_, str>) -> Cow<'_, str> {
-        if self.escape_formulas && text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
-            Cow::Owned(format!("'{text}"))
-        } else {
-            text
+        if !self.escape_formulas {
+            return text;
+        }
+        match csv::no_formula(&text) {
+            Cow::Owned(escaped) => Cow::Owned(escaped),
+            Cow::Borrowed(_) => text,
         }
     }
 

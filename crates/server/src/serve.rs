@@ -300,7 +300,7 @@ See it in the browser at {base}/inbox (enter the secret key), or with:
 
   curl {base}/mailbox -H 'Authorization: Bearer {secret}'
 
-The API is described at {base}/docs
+The dashboard is at {base}/app/ and the API is described at {base}/docs
 "#
     )
 }

@@ -63,11 +63,7 @@ const OUTPUT: &str = "cannot write to standard output";
 /// The cells of a line.
 fn cells(month: Month, line: &UsageLine) -> [Cow<'_, str>; TITLES.len()] {
     // people open the file with programs that take some names for formulas
-    let name = if line.project.name.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
-        Cow::Owned(format!("'{}", line.project.name))
-    } else {
-        Cow::Borrowed(line.project.name.as_str())
-    };
+    let name = csv::no_formula(&line.project.name);
     [
         month.to_string().into(),
         line.project.id.to_string().into(),

@@ -2,6 +2,7 @@
 //! one program, because linking one takes seconds.
 
 mod accounts;
+mod attention;
 mod billing;
 mod bounds;
 mod bulk;
@@ -12,10 +13,13 @@ mod custom_data;
 mod delivery;
 mod domains;
 mod edge;
+mod editor;
 mod emails;
 mod erasure;
 mod events;
 mod feedback;
+mod frames;
+mod held;
 mod idempotency;
 mod inbound;
 mod insight;

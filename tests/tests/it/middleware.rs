@@ -222,8 +222,19 @@ both_engines! {
         assert!(error["suggestion"].is_string(), "{error}");
 
         // All secret keys and endpoints of a project share the limit; nobody else does, nor its public key.
-        let track = app.request("POST", "/v1/track").bearer(app.secret_key()).json(&event("a@example.com"));
-        track.send().await.assert_error(429, "RATE_LIMIT_EXCEEDED");
+        // The window may turn between two requests, and then the next few pass.
+        let track =
+            || app.request("POST", "/v1/track").bearer(app.secret_key()).json(&event("a@example.com")).send();
+        let mut passed = 0;
+        let refused = loop {
+            let answer = track().await;
+            if answer.status != 200 {
+                break answer;
+            }
+            passed += 1;
+            assert!(passed <= 10, "the limit of 5 let {passed} more requests through");
+        };
+        refused.assert_error(429, "RATE_LIMIT_EXCEEDED");
         app.track(event("a@example.com")).await.assert_status(200);
         let domain = app.domain().to_owned();
         let other = app.bootstrap("Neighbour", &format!("other.{domain}")).await;

@@ -88,7 +88,8 @@ both_engines! {
         let template = create_template(&app, &json!({"fromName": "Team", "replyTo": "r@example.com"})).await;
         let change = json!({"name": "Renamed", "subject": "New", "type": "HEADLESS", "description": "Note"});
         let patched = app.patch(&path(&template)).json(&change).send().await.assert_status(200).json();
-        let expected = with(with(template.clone(), &change), &json!({"updatedAt": patched["updatedAt"]}));
+        let saved = json!({"updatedAt": patched["updatedAt"], "savedAt": patched["updatedAt"], "version": 2});
+        let expected = with(with(template.clone(), &change), &saved);
         assert_eq!(patched, expected);
         assert!(text(&patched["updatedAt"]) >= text(&template["updatedAt"]));
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::auth::{Client, SESSION_COOKIE, SameSite, session_cookie, session_cookie_name};
-use crate::error::{ErrorEnvelope, Failure, Result};
+use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
 use crate::fields::{Code, Email, LinkToken, NewPassword, Password, PlainName};
 use crate::schema::{Body, Payload};
 
@@ -117,6 +117,9 @@ fn signed_in(app: &App, found: SignedIn) -> Response {
 #[utoipa::path(get, path = "/auth/logout", tag = "Accounts", operation_id = "logOut", security((), ("session" = [])),
     responses((status = 200, description = "Signed out", content_type = "application/json", body = bool)))]
 pub(crate) async fn log_out(State(app): State<App>, _: SameSite, headers: HeaderMap) -> Result<Response> {
+    if is_part_of_page(&headers) {
+        return Err(ApiError::forbidden("Nobody is signed out by a picture, a frame or a file of a page."));
+    }
     if let Some(id) = session_cookie(&app, &headers).and_then(|token| app.session_from_token(token)) {
         app.log_out(id).await?;
     }
@@ -128,6 +131,12 @@ pub(crate) async fn log_out(State(app): State<App>, _: SameSite, headers: Header
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     Ok(response)
+}
+
+/// Whether a browser says that it asks for something that a page shows or loads (Fetch Metadata), such as a picture that
+/// somebody else put into a mail.
+fn is_part_of_page(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-dest").is_some_and(|asked_for| asked_for != "empty" && asked_for != "document")
 }
 
 fn with_cookie(app: &App, mut response: Response, value: &str, seconds: u64) -> Response {

@@ -5,16 +5,17 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;
 use mailwright_app::audience::bulk::BulkDone;
-use mailwright_core::bulk::{ContactFailure, MAX_CONTACTS, Operation};
-use mailwright_core::ids::ContactId;
+use mailwright_core::bulk::{BulkProgress, ContactFailure, MAX_CONTACTS, Operation};
+use mailwright_core::ids::{ContactId, JobId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
+use mailwright_store::background::job::Job;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::auth::{Caller, ProjectAccess};
-use crate::background::job::{JobView, QueuedJob, not_found};
+use crate::background::job::{JobList, JobView, ListedJob, QueuedJob, not_found};
 use crate::error::{ErrorEnvelope, Failure};
 use crate::params::PathText;
 use crate::schema::{Body, Payload, check_count};
@@ -61,6 +62,9 @@ pub(crate) struct BulkResult {
     failure_count: u64,
     /// The failures, in the order of the request.
     errors: Vec<ContactFailure>,
+    /// The bulk operation that was undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undoes: Option<JobId>,
 }
 
 impl From<BulkDone> for BulkResult {
@@ -72,6 +76,7 @@ impl From<BulkDone> for BulkResult {
             unchanged_count: done.counts.unchanged,
             failure_count: done.counts.failed,
             errors: done.failures,
+            undoes: done.counts.undoes,
         }
     }
 }
@@ -140,6 +145,73 @@ pub(crate) async fn delete(
     Body(body): Body<BulkRequest>,
 ) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
     queue(&app, &project, &caller, Operation::Delete, body, "The contacts are being deleted.").await
+}
+
+/// How far a bulk operation came.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BulkCounts {
+    /// `subscribe`, `unsubscribe` or `delete`.
+    operation: &'static str,
+    /// Number of different ids in the request.
+    total_requested: u64,
+    /// Contacts that were changed.
+    success_count: u64,
+    /// Contacts that were in the wanted state already.
+    unchanged_count: u64,
+    /// Ids that are no contact of the project.
+    failure_count: u64,
+    /// The bulk operation that it undoes.
+    #[schema(required)]
+    undoes: Option<JobId>,
+    /// Whether it can be undone: it is over, and flipped subscriptions.
+    can_undo: bool,
+}
+
+/// List bulk operations
+///
+/// The newest first: all that are not finished, and the finished ones that are kept. A project keeps its last 100
+/// finished jobs of all kinds.
+#[utoipa::path(get, path = "/contacts/bulk", tag = "Contacts", operation_id = "listBulkJobs", security(("secretKey" = []), ("session" = [])),
+    responses((status = 200, body = JobList<BulkCounts>)))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
+) -> Result<Json<JobList<BulkCounts>>, Failure> {
+    let shown = |(job, operation, counts): (Job, Operation, BulkProgress)| {
+        let counts = BulkCounts {
+            operation: operation.as_str(),
+            total_requested: counts.total,
+            success_count: counts.succeeded,
+            unchanged_count: counts.unchanged,
+            failure_count: counts.failed,
+            undoes: counts.undoes,
+            can_undo: operation != Operation::Delete && counts.succeeded > 0 && job.finished_at.is_some(),
+        };
+        ListedJob::new(job, counts)
+    };
+    let data = app.bulk_operations(&project).await?.into_iter().map(shown).collect();
+    Ok(Json(JobList { data }))
+}
+
+/// Undo a bulk operation
+///
+/// Subscribes again whom it unsubscribed, or the other way round, in the background. Contacts whose subscription changed
+/// since, and those whose address is suppressed, stay as they are and count as unchanged. Nobody has to confirm again.
+#[utoipa::path(post, path = "/contacts/bulk/{jobId}/undo", tag = "Contacts", operation_id = "undoBulkJob", security(("secretKey" = []), ("session" = [])),
+    params(("jobId" = String, Path)),
+    responses(
+        (status = 202, description = "Queued", body = QueuedJob), (status = 404, body = ErrorEnvelope),
+        (status = 409, description = "It deleted contacts, is not over, or changed no subscription", body = ErrorEnvelope),
+        (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope)))]
+pub(crate) async fn undo(
+    State(app): State<App>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
+    PathText(id): PathText,
+) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
+    let job = id.parse().map_err(|_| not_found(&id))?;
+    let undoing = app.undo_bulk(&project, &caller.actor, job).await?.ok_or_else(|| not_found(&id))?;
+    Ok((StatusCode::ACCEPTED, Json(QueuedJob::new("The subscriptions are being set back.", undoing))))
 }
 
 /// Get the status of a bulk operation

@@ -3,7 +3,7 @@
 use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use mailwright_app::audience::contact::ContactPatch;
+use mailwright_app::audience::contact::{ContactPatch, Page};
 use mailwright_app::{App, Resource};
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::{self, Data};
@@ -86,13 +86,18 @@ pub(crate) async fn list(
         descending: params.descending(),
     };
     let page = app.contacts(&project, list).await?;
+    Ok(Json(shown(page)))
+}
+
+/// A page as the API shows it.
+pub(super) fn shown(page: Page) -> CursorPage<ContactView> {
     let cursor = page.contacts.last().filter(|_| page.has_more).map(|last| last.id.to_string());
-    Ok(Json(CursorPage {
+    CursorPage {
         data: page.contacts.into_iter().map(ContactView::from).collect(),
         cursor,
         has_more: page.has_more,
         total: page.total,
-    }))
+    }
 }
 
 /// A contact to create or update.

@@ -31,8 +31,15 @@ pub(crate) struct Caller {
     pub(crate) holder: Holder,
 }
 
-/// A project endpoint: a secret key, or a session with `X-Project-Id`. The request is within the limit, and may write
-/// if it wants to.
+impl Caller {
+    /// Refuses a caller that may not do something that only some requests of an endpoint ask for.
+    pub(crate) fn must_be_allowed(&self, capability: Capability) -> Result<(), ApiError> {
+        permit(&self.holder, capability)
+    }
+}
+
+/// A project endpoint: a secret key, or a session with `X-Project-Id`, or with the parameter `projectId` where a browser
+/// asks by an address alone, as for a frame or a file. The request is within the limit, and may write if it wants to.
 pub(crate) struct ProjectAccess<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
 
 /// The same for an answer that goes on: the credential has to be looked at again.
@@ -73,7 +80,7 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let found = enter::<C>(&App::from_ref(state), parts, Place::of_header(&parts.headers)).await?;
+        let found = enter::<C>(&App::from_ref(state), parts, Place::of_request(parts)).await?;
         let (project, caller) = split(found);
         Ok(Self(project, caller, PhantomData))
     }
@@ -88,7 +95,7 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let place = Place::of_header(&parts.headers);
+        let place = Place::of_request(parts);
         let (found, entrance) = let_in::<C>(&App::from_ref(state), parts, place).await?;
         Ok(Self(found.project, Entered(entrance), PhantomData))
     }
@@ -190,7 +197,7 @@ where
         if parts.headers.contains_key(AUTHORIZATION) {
             return Remembered::secret_key(&app, parts, Capability::Track).await.map(Self);
         }
-        let caller = enter::<needs::Track>(&app, parts, Place::of_header(&parts.headers)).await?;
+        let caller = enter::<needs::Track>(&app, parts, Place::of_request(parts)).await?;
         Ok(Self(Remembered { caller, token: None }))
     }
 }
@@ -244,7 +251,7 @@ where
 }
 
 /// Lets a key or a member into a project, if the capability is there.
-async fn enter<C: Needs>(app: &App, parts: &Parts, place: Place) -> Result<Identity, ApiError> {
+pub(super) async fn enter<C: Needs>(app: &App, parts: &Parts, place: Place) -> Result<Identity, ApiError> {
     let (caller, entrance) = let_in::<C>(app, parts, place).await?;
     note(parts, entrance);
     Ok(caller)

@@ -13,6 +13,7 @@ mod again;
 pub(crate) mod client;
 mod cookie;
 mod extract;
+mod form;
 mod key;
 pub(crate) mod needs;
 mod permit;
@@ -30,5 +31,6 @@ pub(crate) use self::extract::{
     AnyUser, Caller, LastingAccess, MemberAccess, PathAccess, ProjectAccess, RecordAccess, SameSite, SendKey,
     SignedInUser, TrackKey,
 };
+pub(crate) use self::form::{FormAccess, FormBody};
 pub(crate) use self::recent::{HasProof, ProofRequest, Proven, RecentProof};
 pub(crate) use self::session::visitor;

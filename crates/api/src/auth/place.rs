@@ -1,23 +1,25 @@
 //! Which project a request is about.
 
 use axum::extract::{FromRequestParts, RawPathParams};
-use axum::http::HeaderMap;
 use axum::http::header::HeaderName;
 use axum::http::request::Parts;
 use mailwright_app::Resource;
 use mailwright_app::project::key::Identity;
 use mailwright_core::ids::ProjectId;
 
+use super::site::is_said_to_be_own;
 use crate::error::ApiError;
 
 const PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
+/// The same in a query.
+const PROJECT: &str = "projectId";
 
 /// How a request names its project, where no key does.
 #[derive(Debug)]
 pub(super) enum Place {
     /// In its path; `None` when what stands there is no id.
     Path(Option<ProjectId>, String),
-    /// In `X-Project-Id`, as it stands there.
+    /// In `X-Project-Id`, or in the parameter or field `projectId` where no header can be set.
     Header(Option<ProjectId>),
 }
 
@@ -34,9 +36,18 @@ impl Place {
         Self::Path(text.parse().ok(), text)
     }
 
-    pub(super) fn of_header(headers: &HeaderMap) -> Self {
-        let id = || headers.get(PROJECT_ID)?.to_str().ok()?.trim().parse().ok();
-        Self::Header(id())
+    /// What the header says, or else the parameter. A request that may change something, or that a page of another origin
+    /// makes, has to set the header.
+    pub(super) fn of_request(parts: &Parts) -> Self {
+        if let Some(header) = parts.headers.get(PROJECT_ID) {
+            return Self::Header(header.to_str().ok().and_then(|text| text.trim().parse().ok()));
+        }
+        if !parts.method.is_safe() || is_said_to_be_own(&parts.headers) == Some(false) {
+            return Self::Header(None);
+        }
+        let query = parts.uri.query().unwrap_or_default().as_bytes();
+        let named = form_urlencoded::parse(query).find(|(name, _)| name == PROJECT);
+        Self::Header(named.and_then(|(_, text)| text.trim().parse().ok()))
     }
 
     /// The project that is asked for, as far as the request names one.

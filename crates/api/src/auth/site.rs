@@ -7,13 +7,20 @@ use mailwright_app::settings::BaseUrl;
 use crate::host::KnownHosts;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Whether a request comes from a page of this service, or from no page at all, as far as the browser says so (Fetch
+/// Metadata).
+pub(super) fn is_said_to_be_own(headers: &HeaderMap) -> Option<bool> {
+    headers.get(FETCH_SITE).map(|site| site == "same-origin" || site == "none")
+}
+
 /// Whether a request can be meant by the person at the browser: it comes from a page of this service, or from no page
 /// at all. Browsers say where a request comes from; other programs do not carry anybody's cookies unasked.
 pub(super) fn is_own_site(headers: &HeaderMap, base_url: &BaseUrl, hosts: &KnownHosts) -> bool {
-    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
-    if let Some(site) = text(&FETCH_SITE) {
-        return site == "same-origin" || site == "none";
+    if let Some(own) = is_said_to_be_own(headers) {
+        return own;
     }
+    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
     let Some(origin) = text(&ORIGIN) else { return true };
     let (scheme, authority) = origin.split_once("://").unwrap_or_default();
     // where pages come over TLS, one that came without may have been written by anybody on the way

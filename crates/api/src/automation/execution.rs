@@ -102,7 +102,7 @@ pub(crate) struct StepName {
 }
 
 impl StepName {
-    fn new(step: &Step) -> Self {
+    pub(super) fn new(step: &Step) -> Self {
         Self { id: step.id, name: step.name.clone(), r#type: step.kind }
     }
 }

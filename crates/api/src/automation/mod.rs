@@ -4,6 +4,7 @@ pub(crate) mod enrolment;
 pub(crate) mod execution;
 pub(crate) mod fields;
 pub(crate) mod list;
+pub(crate) mod of_contact;
 pub(crate) mod simulation;
 pub(crate) mod stats;
 pub(crate) mod step;

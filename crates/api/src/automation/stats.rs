@@ -1,5 +1,7 @@
 //! `/workflows/:id/stats`.
 
+use std::collections::BTreeMap;
+
 use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::{App, Resource};
@@ -33,22 +35,18 @@ pub(crate) struct MailFigures {
     unsent: i64,
 }
 
-fn of(figures: &Figures, figure: Figure) -> i64 {
-    figures.get(&figure).copied().unwrap_or(0)
-}
-
 impl MailFigures {
     fn new(figures: &Figures) -> Self {
         Self {
-            created: of(figures, Figure::Emails),
-            sent: of(figures, Figure::Sent),
-            delivered: of(figures, Figure::Delivered),
-            opened: of(figures, Figure::Opened),
-            clicked: of(figures, Figure::Clicked),
-            bounced: of(figures, Figure::Bounced),
-            complained: of(figures, Figure::Complained),
-            unsubscribed: of(figures, Figure::Unsubscribed),
-            unsent: of(figures, Figure::Unsent),
+            created: figures.of(Figure::Emails),
+            sent: figures.of(Figure::Sent),
+            delivered: figures.of(Figure::Delivered),
+            opened: figures.of(Figure::Opened),
+            clicked: figures.of(Figure::Clicked),
+            bounced: figures.of(Figure::Bounced),
+            complained: figures.of(Figure::Complained),
+            unsubscribed: figures.of(Figure::Unsubscribed),
+            unsent: figures.of(Figure::Unsent),
         }
     }
 }
@@ -68,6 +66,8 @@ pub(crate) struct StepFigures {
     completed: i64,
     skipped: i64,
     failed: i64,
+    /// How often each branch, or each outcome of a wait, was taken.
+    branches: BTreeMap<String, i64>,
     emails: MailFigures,
 }
 
@@ -109,22 +109,23 @@ pub(crate) async fn stats(
         step_id: step.id,
         name: step.name.clone(),
         r#type: step.kind,
-        entered: of(&step.figures, Figure::Entered),
-        waiting: of(&step.figures, Figure::Waiting),
-        completed: of(&step.figures, Figure::Completed),
-        skipped: of(&step.figures, Figure::Skipped),
-        failed: of(&step.figures, Figure::Failed),
+        entered: step.figures.of(Figure::Entered),
+        waiting: step.figures.of(Figure::Waiting),
+        completed: step.figures.of(Figure::Completed),
+        skipped: step.figures.of(Figure::Skipped),
+        failed: step.figures.of(Figure::Failed),
+        branches: step.figures.branches.clone(),
         emails: MailFigures::new(&step.figures),
     });
     Ok(Json(WorkflowStats {
         workflow_id: stats.workflow,
-        entered: of(whole, Figure::Entered),
-        waiting: of(whole, Figure::Waiting),
-        completed: of(whole, Figure::Completed),
-        exited: of(whole, Figure::Exited),
-        failed: of(whole, Figure::Failed),
-        cancelled: of(whole, Figure::Cancelled),
-        converted: of(whole, Figure::Converted),
+        entered: whole.of(Figure::Entered),
+        waiting: whole.of(Figure::Waiting),
+        completed: whole.of(Figure::Completed),
+        exited: whole.of(Figure::Exited),
+        failed: whole.of(Figure::Failed),
+        cancelled: whole.of(Figure::Cancelled),
+        converted: whole.of(Figure::Converted),
         emails: MailFigures::new(whole),
         steps: steps.collect(),
     }))

@@ -2,7 +2,7 @@
 
 use crate::json::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use mailwright_app::delivery::mailbox::{Captured, Message};
 use mailwright_app::{App, Resource};
@@ -14,8 +14,10 @@ use utoipa::ToSchema;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadMail, WriteMail};
 use crate::envelope::CursorPage;
-use crate::error::{ErrorEnvelope, Result};
-use crate::params::{self, Params, PathText, RowLimit};
+use crate::error::{ApiError, ErrorEnvelope, Result};
+use crate::feedback::received::download;
+use crate::framed::{FrameParams, Framed};
+use crate::params::{self, OpenedInBrowser, Params, PathText, PathTexts, RowLimit};
 
 /// A captured mail as lists show it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -165,7 +167,10 @@ pub(crate) async fn delete(
 
 /// Get the source of a captured mail
 #[utoipa::path(get, path = "/mailbox/{id}/raw", tag = "Mailbox", operation_id = "getMailboxSource", security(("secretKey" = []), ("session" = [])),
-    params(("id" = String, Path)),
+    params(
+        ("id" = String, Path),
+        OpenedInBrowser,
+    ),
     responses((status = 200, description = "The message as it would have been sent", content_type = "message/rfc822", body = String), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn raw(
     State(app): State<App>,
@@ -173,5 +178,53 @@ pub(crate) async fn raw(
     PathText(id): PathText,
 ) -> Result<impl IntoResponse> {
     let message = app.captured_message(&project, params::id(&id, Resource::CapturedEmail)?).await?;
-    Ok(([(header::CONTENT_TYPE, "message/rfc822")], message.raw))
+    Ok((download("message/rfc822", "mail.eml"), message.raw))
+}
+
+/// Show a captured mail
+///
+/// Its HTML as a page for a frame, with the pictures that came with it; its text where it has no HTML. Nothing in the
+/// page can act or lead out of it, and looking at it counts as no open. Pictures from other servers are shown with
+/// `images=1` alone.
+#[utoipa::path(get, path = "/mailbox/{id}/html", tag = "Mailbox", operation_id = "showMailboxMessage", security(("secretKey" = []), ("session" = [])),
+    params(
+        ("id" = String, Path),
+        FrameParams,
+        OpenedInBrowser,
+    ),
+    responses(
+        (status = 200, description = "The page", content_type = "text/html", body = String),
+        (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn html(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadMail>,
+    PathText(id): PathText,
+    params: Params,
+) -> Result<Framed> {
+    let page = app.captured_page(&project, params::id(&id, Resource::CapturedEmail)?).await?;
+    Ok(Framed::new(page, &params))
+}
+
+/// Get a file of a captured mail
+///
+/// `index` is its place among the `attachments` of the mail, from 0.
+#[utoipa::path(get, path = "/mailbox/{id}/attachments/{index}", tag = "Mailbox", operation_id = "getMailboxAttachment", security(("secretKey" = []), ("session" = [])),
+    params(
+        ("id" = String, Path),
+        ("index" = String, Path),
+        OpenedInBrowser,
+    ),
+    responses(
+        (status = 200, description = "The file", content_type = "application/octet-stream", body = String),
+        (status = 404, description = "No such mail or file", body = ErrorEnvelope)))]
+pub(crate) async fn attachment(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadMail>,
+    PathTexts(id, index): PathTexts,
+) -> Result<impl IntoResponse> {
+    let mail = params::id(&id, Resource::CapturedEmail)?;
+    let number = index.parse().map_err(|_| ApiError::not_found(Resource::Attachment, &index))?;
+    let (file, bytes) = app.captured_file(&project, mail, number).await?;
+    let name = if file.filename.is_empty() { format!("attachment-{number}") } else { file.filename };
+    Ok((download("application/octet-stream", &name), bytes))
 }

@@ -1,4 +1,6 @@
 //! How mails leave, and what happens to them.
 
+pub(crate) mod checks;
 pub(crate) mod mailbox;
 pub(crate) mod reputation;
+pub(crate) mod sites;

@@ -12,7 +12,7 @@ use crate::audience::segment::members;
 use crate::error::CODES;
 use crate::fields::{ADDRESS, MAILBOX};
 use crate::project;
-use crate::sending::send;
+use crate::sending::{held, send};
 
 /// Any text that can be stored.
 const STORABLE: &str = r"^[^\u0000]*$";
@@ -52,6 +52,7 @@ fn of_requests() -> Vec<(&'static str, Value)> {
             { "properties": { "disposition": { "enum": ["attachment", null] } } }, has("contentId", "string"),
         ] }),
         ),
+        ("CreateTemplateRequest", json!({ "anyOf": content() })),
         ("CreateCampaignRequest", new_campaign()),
         ("UpdateCampaignRequest", judged("audienceType", "FILTERED", "audienceCondition")),
         (
@@ -90,6 +91,13 @@ fn of_requests() -> Vec<(&'static str, Value)> {
             ] }),
         ),
         ("TrackRequest", json!({ "properties": { "event": { "not": reserved() } } })),
+        (
+            "DecideHeldRequest",
+            json!({
+                "properties": { "ids": { "minItems": 1, "maxItems": held::MAX_IDS } },
+                "not": { "allOf": [has("campaignId", "string"), has("ids", "array")] },
+            }),
+        ),
         ("LookupRequest", addresses(contact::MAX_LOOKUP)),
         ("AddMembersRequest", addresses(members::MAX_EMAILS)),
         ("RemoveRequest", addresses(members::MAX_EMAILS)),
@@ -140,8 +148,14 @@ fn reserved() -> Value {
 /// The fields that the audience type of a new campaign requires. A campaign that is changed may have them already.
 fn new_campaign() -> Value {
     let mut campaign = judged("audienceType", "FILTERED", "audienceCondition");
+    campaign["anyOf"] = content();
     campaign["allOf"] = json!([{ "if": is("audienceType", "SEGMENT"), "then": has("segmentId", "string") }]);
     campaign
+}
+
+/// What something new says: HTML, or MJML that it is made from.
+fn content() -> Value {
+    json!([has("body", "string"), has("mjml", "string")])
 }
 
 fn refer(schema: &str) -> Value {
@@ -292,7 +306,7 @@ fn of_answers() -> Vec<(&'static str, Value)> {
             "RecordView",
             json!({ "properties": {
             "type": one_of(json!(["TXT", "CNAME", "MX"])),
-            "purpose": one_of(json!(["dkim", "spf", "dmarc"])),
+            "purpose": one_of(json!(["dkim", "spf", "dmarc", "return_path", "tracking", "inbound"])),
             "status": one_of(json!(["found", "missing", "mismatch", "unavailable", "unchecked"])),
         } }),
         ),

@@ -113,14 +113,15 @@ impl Traits {
             ["application/json", "multipart/form-data"].iter().any(|kind| content.get(kind).is_some());
         let names_project = path.contains("/projects/{id}") || path.contains("{projectId}");
         // no key opens these, and yet they are about a project
-        let erases = path.starts_with("/erasures") || path.ends_with("/erase");
+        let erases = path.starts_with("/erasures") || path.ends_with("/erase") || path == "/held/decide";
         Self {
             project_in_header: (opens.key || erases) && opens.session && !names_project,
             is_limited: opens.key || opens.session,
             // what recipients send counts as empty when it cannot be read
             takes_body: is_read && !manner.is_for_recipients,
             manner,
-            shows_pages: operation["responses"]["200"]["content"].get("text/html").is_some(),
+            // what a key opens is for programs, and pages of its answers are what they asked for
+            shows_pages: !opens.key && operation["responses"]["200"]["content"].get("text/html").is_some(),
             names_something: path.contains('{')
                 && !(method == Method::DELETE
                     && (path.ends_with("{field}") || path.ends_with("{eventName}"))),

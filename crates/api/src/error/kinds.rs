@@ -277,7 +277,9 @@ impl ApiError {
             | Resource::Suppression
             | Resource::Erasure
             | Resource::SuppressionRule
-            | Resource::Topic => "RESOURCE_NOT_FOUND",
+            | Resource::Version
+            | Resource::Topic
+            | Resource::Content => "RESOURCE_NOT_FOUND",
         };
         let error = Self::new(StatusCode::NOT_FOUND, code, format!("{} not found.", resource.as_str()))
             .details(json!({ "resource": resource.as_str(), "id": id }));

@@ -1,4 +1,4 @@
-//! `/campaigns/{id}/links`: the links of a campaign's mails with the clicks on each.
+//! `/campaigns/{id}/links` and `/campaigns/{id}/heat`: the links of a campaign's mails with the clicks on each.
 
 use axum::extract::State;
 use mailwright_app::App;
@@ -9,8 +9,9 @@ use utoipa::ToSchema;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::ReadCampaigns;
 use crate::error::{ErrorEnvelope, Result};
+use crate::framed::{FrameParams, Framed};
 use crate::json::Json;
-use crate::params::{self, PathText};
+use crate::params::{self, OpenedInBrowser, Params, PathText};
 
 /// A link of a campaign's mails.
 #[derive(Debug, Serialize, ToSchema)]
@@ -70,4 +71,29 @@ pub(crate) async fn links(
 ) -> Result<Json<LinkList>> {
     let links = app.campaign_links(&project, params::uuid(&id)?).await?;
     Ok(Json(LinkList { links: links.into_iter().map(LinkView::from).collect() }))
+}
+
+/// Show the heat map of a campaign
+///
+/// The mail of a campaign as a page for a frame of this service, as nobody in particular would see it: each counted link
+/// carries how many people followed it, and their share of all who followed a link. What a condition hides from a stranger
+/// is not in it. Nothing in the page can act or lead out of it. Pictures from other servers are shown with `images=1`
+/// alone.
+#[utoipa::path(get, path = "/campaigns/{id}/heat", tag = "Campaigns", operation_id = "showCampaignHeat", security(("secretKey" = []), ("session" = [])),
+    params(
+        ("id" = String, Path),
+        FrameParams,
+        OpenedInBrowser,
+    ),
+    responses(
+        (status = 200, description = "The page", content_type = "text/html", body = String),
+        (status = 404, description = "No such campaign, or it was not sent", body = ErrorEnvelope)))]
+pub(crate) async fn heat(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
+    PathText(id): PathText,
+    params: Params,
+) -> Result<Framed> {
+    let page = app.campaign_heat_page(&project, params::uuid(&id)?).await?;
+    Ok(Framed::new(page, &params))
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use mailwright_app::feedback::HitPage;
 use mailwright_app::{App, Resource};
-use mailwright_core::hit::{HitClass, Reason};
+use mailwright_core::hit::{HitClass, HitReason};
 use mailwright_core::ids::EventId;
 use mailwright_core::time::Timestamp;
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub(crate) struct HitView {
     /// Who it was; null until that is judged.
     class: Option<HitClass>,
     /// Why; null until it is judged.
-    reason: Option<Reason>,
+    reason: Option<HitReason>,
     /// The same as a sentence.
     why: Option<String>,
     user_agent: String,

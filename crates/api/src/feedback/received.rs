@@ -14,7 +14,7 @@ use crate::auth::ProjectAccess;
 use crate::auth::needs::ReadMail;
 use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::json::Json;
-use crate::params::{self, PathText, PathTexts};
+use crate::params::{self, OpenedInBrowser, PathText, PathTexts};
 
 /// What strangers wrote is never opened as a page of this host.
 const SANDBOX: &str = "sandbox; default-src 'none'; frame-ancestors 'none'";
@@ -114,7 +114,11 @@ pub(crate) async fn list(
 /// `index` is its place in the list, from 0. It is there for as long as mails are kept as they came, 30 days unless the
 /// instance says otherwise.
 #[utoipa::path(get, path = "/emails/{id}/attachments/{index}", tag = "Emails", operation_id = "getAttachment", security(("secretKey" = []), ("session" = [])),
-    params(("id" = String, Path), ("index" = String, Path)),
+    params(
+        ("id" = String, Path),
+        ("index" = String, Path),
+        OpenedInBrowser,
+    ),
     responses(
         (status = 200, description = "The file", content_type = "application/octet-stream", body = String),
         (status = 404, description = "No such mail or file, or it is not kept any longer", body = ErrorEnvelope)))]
@@ -134,7 +138,10 @@ pub(crate) async fn get(
 ///
 /// It is there for as long as mails are kept as they came, 30 days unless the instance says otherwise.
 #[utoipa::path(get, path = "/emails/{id}/raw", tag = "Emails", operation_id = "getReceivedSource", security(("secretKey" = []), ("session" = [])),
-    params(("id" = String, Path)),
+    params(
+        ("id" = String, Path),
+        OpenedInBrowser,
+    ),
     responses(
         (status = 200, description = "The message", content_type = "message/rfc822", body = String),
         (status = 404, description = "No such mail came in, or it is not kept any longer", body = ErrorEnvelope)))]
@@ -148,7 +155,7 @@ pub(crate) async fn raw(
 }
 
 /// The header of an answer that is saved as a file (RFC 6266).
-fn download(kind: &'static str, name: &str) -> [(HeaderName, String); 4] {
+pub(crate) fn download(kind: &'static str, name: &str) -> [(HeaderName, String); 4] {
     let encoded: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
     [
         (header::CONTENT_TYPE, kind.to_owned()),

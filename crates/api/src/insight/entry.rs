@@ -82,6 +82,7 @@ fn of_mail(kind: ActivityType, mail: Mail) -> Map<String, Value> {
     put("from", mail.from.into());
     put("fromName", mail.from_name.into());
     put("replyTo", mail.reply_to.into());
+    put("to", mail.recipient.into());
     put("toName", mail.recipient_name.into());
     put("sourceType", mail.source.as_str().into());
     put("templateId", json!(mail.template));

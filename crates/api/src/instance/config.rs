@@ -35,6 +35,7 @@ pub(crate) struct Features {
     billing: Feature,
     storage: Storage,
     auth_providers: AuthProviders,
+    mail: Mail,
     smtp: Feature,
 }
 
@@ -62,6 +63,15 @@ pub(crate) struct Storage {
     enabled: bool,
     /// The same. Clients that were written for S3 ask by this name; it is true for a folder as well.
     s3_enabled: bool,
+}
+
+/// What becomes of mail.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Mail {
+    /// Whether mail goes out; otherwise it is captured.
+    leaves: bool,
+    /// Whether the instance sends mail of its own: links that prove an address, and invitations.
+    own: bool,
 }
 
 /// Other ways to sign in.
@@ -92,6 +102,7 @@ pub(crate) async fn get(State(app): State<App>) -> Result<Json<ConfigView>> {
                 github: app.offers(Provider::GitHub),
                 google: app.offers(Provider::Google),
             },
+            mail: Mail { leaves: app.mail_leaves(), own: app.sends_own_mail() },
             smtp: off(),
         },
     }))

@@ -1,11 +1,14 @@
 //! The API document, and the page that shows the captured mailbox.
 
+use std::sync::{Arc, LazyLock};
+
 use axum::Router;
+use axum::body::Bytes;
 use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use mailwright_app::App;
-use serde_json::Value;
+use mailwright_app::settings::BaseUrl;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
@@ -42,16 +45,15 @@ impl Modify for Keys {
 }
 
 /// Pages that are not part of the API.
-pub(crate) fn routes(document: &Value) -> Router<App> {
-    let json = document.to_string();
+pub(crate) fn routes(base_url: BaseUrl) -> Router<App> {
+    let json = Arc::new(LazyLock::new(move || {
+        let (document, _) = crate::document_and_order(base_url.as_str());
+        Bytes::from(document.to_string())
+    }));
+    let show =
+        move || std::future::ready(([(header::CONTENT_TYPE, "application/json")], Bytes::clone(&json)));
     Router::new()
-        .route(
-            "/openapi.json",
-            get(move || {
-                let json = json.clone();
-                async move { ([(header::CONTENT_TYPE, "application/json")], json) }
-            }),
-        )
+        .route("/openapi.json", get(show))
         .route("/inbox", get(|| async { html(include_str!("inbox.html").to_owned(), INBOX_POLICY) }))
         .route(
             "/inbox.js",

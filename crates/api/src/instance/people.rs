@@ -1,17 +1,19 @@
 //! The pages for people: `/` leads browsers to `/app/`, and everything below that answers with pages.
 //!
-//! The API has the root of the URL space (ADR 47). The dashboard is to be served below `/app/`; until it is part of the
-//! program, a page there says what this is and where things are.
+//! The API has the root of the URL space (ADR 47). Below `/app/` is the dashboard. A program that was built without it
+//! shows a page there that says how to get it and where things are.
 
 use axum::Router;
+use axum::extract::Path;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{any, get};
+use axum::routing::get;
 use mailwright_app::{App, SignInRefusal};
 use mailwright_core::locale::Locale;
 use maud::{Markup, html};
 
+use super::dashboard;
 use crate::accept::prefers_html;
 use crate::page::Page;
 use crate::params::Params;
@@ -21,9 +23,33 @@ pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/", get(root))
         .route("/app", get(async |State(app): State<App>| Redirect::permanent(&below(&app, "/app/"))))
-        .route("/app/", get(welcome).fallback(nothing_here))
-        .route("/app/auth/login", get(not_signed_in).fallback(nothing_here))
-        .route("/app/{*rest}", any(nothing_here))
+        .route("/app/", get(start).fallback(nothing_here))
+        .route("/app/{*rest}", get(beneath).fallback(nothing_here))
+}
+
+/// The start page.
+async fn start(State(app): State<App>) -> Response {
+    dashboard::page(app.settings().base_url.path()).unwrap_or_else(|| welcome(!app.mail_leaves()))
+}
+
+/// A file of the dashboard, or one of its pages. Which pages there are, the dashboard knows alone: it gets every address
+/// that a browser opens, and no other one, so that a file that is gone is not taken for a page.
+async fn beneath(
+    State(app): State<App>,
+    Path(path): Path<String>,
+    headers: HeaderMap,
+    params: Params,
+) -> Response {
+    if let Some(file) = dashboard::file(&path, &headers) {
+        return file;
+    }
+    let is_file = path.starts_with("assets/") || !prefers_html(&headers);
+    let page = if is_file { None } else { dashboard::page(app.settings().base_url.path()) };
+    match page {
+        Some(page) => page,
+        None if path == "auth/login" => not_signed_in(params.text("message")),
+        None => nothing_here(State(app)).await,
+    }
 }
 
 /// A path of ours as browsers see it, also where a proxy publishes the service under a path.
@@ -38,15 +64,18 @@ async fn root(State(app): State<App>, headers: HeaderMap) -> Response {
     response
 }
 
-async fn welcome(State(app): State<App>) -> Response {
+fn welcome(captures: bool) -> Response {
     let about = html! {
         "This is an instance of Mailwright. It sends email for projects, and keeps their contacts, templates and campaigns. \
-         Programs use it through its API. A dashboard is not part of this version."
+         Programs use it through its API. This program was built without the dashboard: to have it here, install \
+         Node.js 20.19 or later, and build with "
+        code { "make build" }
+        "."
     };
     let links = html! {
         ul {
             li { a href="../docs" { "API reference" } ", and the same as " a href="../openapi.json" { "OpenAPI" } }
-            @if !app.mail_leaves() {
+            @if captures {
                 li { a href="../inbox" { "Captured mail" } ": this instance keeps mail instead of sending it" }
             }
             li { a href="../health" { "Health" } " of the service" }
@@ -57,11 +86,11 @@ async fn welcome(State(app): State<App>) -> Response {
 
 /// Where the way back from a provider ends when it does not sign in. It shows texts of the service alone: anybody can
 /// make a link to this page.
-async fn not_signed_in(params: Params) -> Response {
-    let Some(why) = params.text("message").and_then(SignInRefusal::from_name) else {
+fn not_signed_in(message: Option<&str>) -> Response {
+    let Some(why) = message.and_then(SignInRefusal::from_name) else {
         let about = html! {
             "Programs sign in with " code { "POST /auth/login" } ", as the reference says. "
-            "A dashboard is not part of this version."
+            "This program was built without the dashboard."
         };
         return shown(
             StatusCode::OK,
@@ -93,4 +122,42 @@ fn shown(status: StatusCode, heading: &str, about: Markup, more: Markup) -> Resp
     let (sentence, form) = (about.into_string(), more.into_string());
     let page = Page { status, locale: Locale::En, title: heading, heading, sentence: &sentence, form: &form };
     page.into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+
+    use super::*;
+
+    async fn text(response: Response) -> String {
+        assert!(
+            response.headers()[header::CONTENT_SECURITY_POLICY]
+                .to_str()
+                .unwrap()
+                .starts_with("default-src 'none'")
+        );
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn without_the_dashboard_the_first_page_says_how_to_get_it() {
+        for captures in [true, false] {
+            let page = text(welcome(captures)).await;
+            assert!(page.contains("make build") && page.contains("Node.js 20.19"), "{page}");
+            assert!(page.contains("href=\"../docs\"") && page.contains("href=\"../health\""), "{page}");
+            assert_eq!(page.contains("href=\"../inbox\""), captures, "{page}");
+        }
+    }
+
+    #[tokio::test]
+    async fn without_the_dashboard_a_failed_sign_in_shows_texts_of_the_service_alone() {
+        assert!(text(not_signed_in(Some("other-way"))).await.contains("signs in another way"));
+        // anybody can make a link: nothing of it is shown
+        let plain = text(not_signed_in(None)).await;
+        for odd in ["<script>alert(1)</script>", "Call this number", "OTHER-WAY"] {
+            assert_eq!(text(not_signed_in(Some(odd))).await, plain, "{odd}");
+        }
+    }
 }

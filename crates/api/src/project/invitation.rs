@@ -260,7 +260,7 @@ impl Asking<'_> {
 
     fn joined(&self) -> Response {
         let project = escape_html(&self.invitation.project.name);
-        let sentence = "You are signed in. You can close this page.";
+        let sentence = "You are signed in. <a href=\"../app/\">Open the dashboard</a>.";
         told(StatusCode::OK, &format!("You are in {project} now"), sentence)
     }
 }

@@ -1,5 +1,6 @@
 //! `/users/@me/projects` and `/projects/:id`: the projects of the signed-in user.
 
+pub(crate) mod attention;
 pub(crate) mod audit;
 pub(crate) mod billing;
 pub(crate) mod invitation;

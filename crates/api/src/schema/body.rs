@@ -2,6 +2,7 @@
 
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
+use serde_json::{Map, Value};
 
 use super::parse::parse;
 use super::payload::Payload;
@@ -23,10 +24,29 @@ impl<S: Send + Sync, T: Payload> FromRequest<S> for Body<T> {
     }
 }
 
+/// Makes the JSON of a body of the fields of a form.
+type FormToJson = fn(Vec<(String, String)>) -> Map<String, Value>;
+
 impl<T: Payload> Body<T> {
     /// The same, for handlers that look at something else first.
     pub(crate) async fn read(request: Request) -> Result<Self, Failure> {
         KeptBody::of(request).parse().await.map(Self)
+    }
+
+    /// The same from a form, of whose fields `json` makes those of the body.
+    pub(crate) async fn of_form(request: Request, json: FormToJson) -> Result<Self, Failure> {
+        let visit = request.extensions().get::<Visit>().cloned();
+        let bytes = read(request, T::MAX_BODY).await?;
+        let is_long = bytes.len() > LONG;
+        let parse = move || {
+            let fields = form_urlencoded::parse(&bytes).into_owned().collect();
+            parse(&serde_json::to_vec(&json(fields)).unwrap_or_default())
+        };
+        match visit {
+            Some(visit) if is_long => visit.bodies().apart(parse).await?,
+            _ => parse(),
+        }
+        .map(Self)
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct RecordView {
     /// Preference of an MX record.
     #[serde(skip_serializing_if = "Option::is_none")]
     priority: Option<u16>,
-    /// `dkim`, `spf` or `dmarc`.
+    /// What the record is for.
     purpose: &'static str,
     /// Whether the domain needs this record to be verified.
     required: bool,

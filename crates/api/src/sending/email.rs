@@ -19,7 +19,8 @@ use crate::auth::needs::ReadMail;
 use crate::envelope::{CursorPage, Time};
 use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::feedback::received::InboundView;
-use crate::params::{self, Params, PathText, RowLimit};
+use crate::framed::{FrameParams, Framed};
+use crate::params::{self, OpenedInBrowser, Params, PathText, RowLimit};
 
 /// One mail to one recipient.
 #[derive(Debug, Serialize, ToSchema)]
@@ -126,7 +127,7 @@ impl From<&Email> for EmailView {
 
 /// List mails
 ///
-/// Newest first, those that were sent and those that came in (`INBOUND`). A mail whose record is damaged is left out.
+/// Newest first, those that were sent and those that came in (`sourceType` `INBOUND`). A mail whose record is damaged is left out.
 #[utoipa::path(get, path = "/emails", tag = "Emails", operation_id = "listEmails", security(("secretKey" = []), ("session" = [])),
     params(
         ("limit" = inline(Option<RowLimit>), Query, description = "Rows per page"),
@@ -212,4 +213,31 @@ pub(crate) async fn get(
     let (email, inbound) = app.email(&project, params::id(&id, Resource::Email)?).await?;
     let inbound = inbound.map(InboundView::from);
     Ok(Json(EmailWithAttempts { email: EmailView::from(&email), attempts: email.log, inbound }))
+}
+
+/// Show a mail
+///
+/// Its HTML as a page for a frame. A mail that the mailbox has is shown as it would have been sent. Another one is made
+/// again of its content, with its footer, without links to the recipient's pages and without tracking, for as long as its
+/// content is kept. A mail that came in is shown without scripts, forms and styles.
+///
+/// Nothing in the page can act or lead out of it, and looking at it counts as no open. Pictures from other servers are
+/// shown with `images=1` alone.
+#[utoipa::path(get, path = "/emails/{id}/html", tag = "Emails", operation_id = "showEmail", security(("secretKey" = []), ("session" = [])),
+    params(
+        ("id" = String, Path),
+        FrameParams,
+        OpenedInBrowser,
+    ),
+    responses(
+        (status = 200, description = "The page", content_type = "text/html", body = String),
+        (status = 404, description = "No such mail, or its content is not kept any longer", body = ErrorEnvelope)))]
+pub(crate) async fn html(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadMail>,
+    PathText(id): PathText,
+    params: Params,
+) -> Result<Framed> {
+    let page = app.email_page(&project, params::id(&id, Resource::Email)?).await?;
+    Ok(Framed::new(page, &params))
 }

@@ -3,9 +3,11 @@
 use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use mailwright_app::sending::source::Edited;
 use mailwright_app::sending::template::Fields;
 use mailwright_app::{App, Resource};
 use mailwright_core::ids::{ProjectId, TemplateId, TopicId};
+use mailwright_core::issue::Issue;
 use mailwright_core::patch::Patch;
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
@@ -15,10 +17,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::campaign::view::SentTest;
+use super::edited::{self, EditedView, EditorDocument};
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadCampaigns, WriteCampaigns};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
-use crate::fields::{Description, DisplayName, Email, Html, Name, Subject};
+use crate::fields::{Description, DisplayName, Email, Html, Mjml, Name, Subject};
 use crate::params::{self, Direction, NamedSort, PageNumber, PageSize, Params, PathText};
 use crate::schema::{Body, Payload, missing};
 
@@ -50,7 +54,7 @@ pub(crate) struct TemplateView {
 }
 
 impl TemplateView {
-    fn new(template: Template, project: &Project) -> Self {
+    pub(super) fn new(template: Template, project: &Project) -> Self {
         Self {
             id: template.id,
             name: template.name,
@@ -68,6 +72,11 @@ impl TemplateView {
             updated_at: template.updated_at,
         }
     }
+}
+
+/// A template with what it is made from.
+fn edited(template: Edited<Template>, project: &Project) -> EditedView<TemplateView> {
+    EditedView::new(template, |template| TemplateView::new(template, project))
 }
 
 /// A page of templates.
@@ -123,7 +132,12 @@ pub(crate) struct CreateRequest {
     name: Name,
     description: Option<Description>,
     subject: Subject,
-    body: Html,
+    /// Required, unless there is `mjml`.
+    body: Option<Html>,
+    /// MJML that the body is made from.
+    mjml: Option<Mjml>,
+    /// The document of the editor that made the MJML.
+    document: Option<EditorDocument>,
     /// Its domain must be verified.
     from: Email,
     from_name: Option<DisplayName>,
@@ -142,6 +156,16 @@ const MAX_BODY: usize = 25 * 1024 * 1024;
 impl Payload for CreateRequest {
     const MAX_BODY: usize = MAX_BODY;
 
+    fn check(&self) -> Vec<Issue> {
+        let mut issues = edited::check_document(self.document.as_ref());
+        issues.extend(edited::check_present(self.body.as_ref(), self.mjml.as_ref()));
+        issues
+    }
+
+    fn check_across(&self) -> Vec<Issue> {
+        edited::check_together(self.body.as_ref(), self.mjml.as_ref(), self.document.as_ref())
+    }
+
     fn legacy(body: &Value) -> Option<&'static str> {
         missing(body, &[("from", "from is required")])
     }
@@ -151,21 +175,20 @@ impl Payload for CreateRequest {
 #[utoipa::path(post, path = "/templates", tag = "Templates", operation_id = "createTemplate", security(("secretKey" = []), ("session" = [])),
     request_body = CreateRequest,
     responses(
-        (status = 201, body = TemplateView),
+        (status = 201, body = EditedView<TemplateView>),
         (status = 400, description = "`from` is missing (`LegacyError`), or the content has an error in the template language, with line and column (`ErrorEnvelope`)", body = LegacyError),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
         (status = 404, description = "The topic does not exist", body = ErrorEnvelope),
-        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+        (status = 422, description = "Validation failed, or the MJML cannot be rendered", body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     Body(body): Body<CreateRequest>,
-) -> Result<(StatusCode, Json<TemplateView>), Failure> {
+) -> Result<(StatusCode, Json<EditedView<TemplateView>>), Failure> {
     let fields = Fields {
         name: Some(body.name.into()),
         description: body.description.map(String::from).into(),
-        subject: Some(body.subject.into()),
-        body: Some(body.body.into()),
+        texts: edited::texts(Some(body.subject), body.body, body.mjml, body.document),
         from: Some(body.from.0),
         from_name: body.from_name.map(String::from).into(),
         reply_to: body.reply_to.map(|email| email.0).into(),
@@ -173,21 +196,21 @@ pub(crate) async fn create(
         tracking: body.tracking.into(),
         topic: body.topic_id.into(),
     };
-    let template = app.create_template(&project, fields).await?;
-    Ok((StatusCode::CREATED, Json(TemplateView::new(template, &project))))
+    let template = app.create_template(&project, &caller.actor, fields).await?;
+    Ok((StatusCode::CREATED, Json(edited(template, &project))))
 }
 
 /// Get a template
 #[utoipa::path(get, path = "/templates/{id}", tag = "Templates", operation_id = "getTemplate", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
-    responses((status = 200, body = TemplateView), (status = 404, body = ErrorEnvelope)))]
+    responses((status = 200, body = EditedView<TemplateView>), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn get(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
-) -> Result<Json<TemplateView>> {
+) -> Result<Json<EditedView<TemplateView>>> {
     let template = app.get_template(&project, params::id(&id, Resource::Template)?).await?;
-    Ok(Json(TemplateView::new(template, &project)))
+    Ok(Json(edited(template, &project)))
 }
 
 /// Changes to a template.
@@ -201,7 +224,12 @@ pub(crate) struct UpdateRequest {
     #[schema(value_type = Option<Description>)]
     description: Patch<Description>,
     subject: Option<Subject>,
+    /// Takes away the MJML and the document that there were.
     body: Option<Html>,
+    /// MJML that the body is made from.
+    mjml: Option<Mjml>,
+    /// The document of the editor that made the MJML. Without it there is none any more.
+    document: Option<EditorDocument>,
     /// Its domain must be verified.
     from: Option<Email>,
     /// null clears it.
@@ -225,28 +253,35 @@ pub(crate) struct UpdateRequest {
 
 impl Payload for UpdateRequest {
     const MAX_BODY: usize = MAX_BODY;
+
+    fn check(&self) -> Vec<Issue> {
+        edited::check_document(self.document.as_ref())
+    }
+
+    fn check_across(&self) -> Vec<Issue> {
+        edited::check_together(self.body.as_ref(), self.mjml.as_ref(), self.document.as_ref())
+    }
 }
 
 /// Change a template
 #[utoipa::path(patch, path = "/templates/{id}", tag = "Templates", operation_id = "updateTemplate", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = UpdateRequest,
     responses(
-        (status = 200, body = TemplateView), (status = 404, body = ErrorEnvelope),
+        (status = 200, body = EditedView<TemplateView>), (status = 404, body = ErrorEnvelope),
         (status = 400, description = "The content has an error in the template language, with line and column", body = ErrorEnvelope),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
-        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+        (status = 422, description = "Validation failed, or the MJML cannot be rendered", body = ErrorEnvelope)))]
 pub(crate) async fn update(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
     Body(body): Body<UpdateRequest>,
-) -> Result<Json<TemplateView>, Failure> {
+) -> Result<Json<EditedView<TemplateView>>, Failure> {
     let id: TemplateId = params::id(&id, Resource::Template)?;
     let fields = Fields {
         name: body.name.map(String::from),
         description: body.description.map(String::from),
-        subject: body.subject.map(String::from),
-        body: body.body.map(String::from),
+        texts: edited::texts(body.subject, body.body, body.mjml, body.document),
         from: body.from.map(|email| email.0),
         from_name: body.from_name.map(String::from),
         reply_to: body.reply_to.map(|email| email.0),
@@ -254,8 +289,38 @@ pub(crate) async fn update(
         tracking: body.tracking,
         topic: body.topic_id,
     };
-    let template = app.update_template(&project, id, fields).await?;
-    Ok(Json(TemplateView::new(template, &project)))
+    let template = app.update_template(&project, &caller.actor, id, fields).await?;
+    Ok(Json(edited(template, &project)))
+}
+
+/// Whom a test goes to.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct TestTemplateRequest {
+    email: Email,
+}
+
+impl Payload for TestTemplateRequest {}
+
+/// Send a test of a template
+///
+/// Sends the template to any address, with `[TEST]` before the subject and the data of the contact who has that address.
+/// The test does not count in the template's statistics.
+#[utoipa::path(post, path = "/templates/{id}/test", tag = "Templates", operation_id = "testTemplate", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)), request_body = TestTemplateRequest,
+    responses(
+        (status = 200, body = SentTest), (status = 404, body = ErrorEnvelope),
+        (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+pub(crate) async fn test(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    PathText(id): PathText,
+    Body(body): Body<TestTemplateRequest>,
+) -> Result<Json<SentTest>, Failure> {
+    let id = params::id(&id, Resource::Template)?;
+    let message = format!("A test is being sent to {}.", body.email.0);
+    let email = app.test_template(&project, id, body.email.0).await?;
+    Ok(Json(SentTest { success: true, message, email }))
 }
 
 /// Delete a template
@@ -278,103 +343,12 @@ pub(crate) async fn delete(
 /// Copy a template
 #[utoipa::path(post, path = "/templates/{id}/duplicate", tag = "Templates", operation_id = "duplicateTemplate", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
-    responses((status = 201, body = TemplateView), (status = 404, body = ErrorEnvelope)))]
+    responses((status = 201, body = EditedView<TemplateView>), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn duplicate(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
-) -> Result<(StatusCode, Json<TemplateView>)> {
-    let copy = app.duplicate_template(&project, params::id(&id, Resource::Template)?).await?;
-    Ok((StatusCode::CREATED, Json(TemplateView::new(copy, &project))))
-}
-
-/// A campaign that refers to a template.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CampaignReference {
-    id: String,
-    name: String,
-}
-
-/// A workflow step that sends a template.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct StepReference {
-    id: String,
-    name: String,
-    workflow_id: String,
-    workflow_name: String,
-}
-
-/// The campaigns and steps that refer to a template.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TemplateUsage {
-    campaigns: Vec<CampaignReference>,
-    workflow_steps: Vec<StepReference>,
-    /// Mails made from it.
-    emails_sent: i64,
-}
-
-/// Show what refers to a template
-#[utoipa::path(get, path = "/templates/{id}/usage", tag = "Templates", operation_id = "getTemplateUsage", security(("secretKey" = []), ("session" = [])),
-    params(("id" = String, Path)),
-    responses((status = 200, body = TemplateUsage), (status = 404, body = ErrorEnvelope)))]
-pub(crate) async fn usage(
-    State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
-    PathText(id): PathText,
-) -> Result<Json<TemplateUsage>> {
-    let id = params::id(&id, Resource::Template)?;
-    let emails_sent = app.template_emails(&project, id).await?;
-    let steps = app.steps_with_template(&project, id).await?;
-    let workflow_steps = steps.into_iter().map(|step| StepReference {
-        id: step.id.to_string(),
-        name: step.name,
-        workflow_id: step.workflow.id.to_string(),
-        workflow_name: step.workflow.name,
-    });
-    Ok(Json(TemplateUsage { campaigns: Vec::new(), workflow_steps: workflow_steps.collect(), emails_sent }))
-}
-
-/// What became of the mails of a template
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TemplateStats {
-    /// Mails made from it.
-    emails: i64,
-    /// Mails that the recipients' hosts took, as far as they told.
-    delivered: i64,
-    /// Mails that people opened.
-    opened: i64,
-    /// Mails in which people followed a link.
-    clicked: i64,
-    /// Mails that were refused for good.
-    bounced: i64,
-    /// Mails that recipients called spam.
-    complained: i64,
-    /// Mails by whose links recipients opted out.
-    unsubscribed: i64,
-}
-
-/// Show what became of the mails of a template
-///
-/// Each mail counts once under a name, and machines are not counted.
-#[utoipa::path(get, path = "/templates/{id}/stats", tag = "Templates", operation_id = "getTemplateStats", security(("secretKey" = []), ("session" = [])),
-    params(("id" = String, Path)),
-    responses((status = 200, body = TemplateStats), (status = 404, body = ErrorEnvelope)))]
-pub(crate) async fn stats(
-    State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
-    PathText(id): PathText,
-) -> Result<Json<TemplateStats>> {
-    let (emails, figures) = app.template_figures(&project, params::id(&id, Resource::Template)?).await?;
-    Ok(Json(TemplateStats {
-        emails,
-        delivered: figures.delivered,
-        opened: figures.opened,
-        clicked: figures.clicked,
-        bounced: figures.bounced,
-        complained: figures.complained,
-        unsubscribed: figures.unsubscribed,
-    }))
+) -> Result<(StatusCode, Json<EditedView<TemplateView>>)> {
+    let copy = app.duplicate_template(&project, &caller.actor, params::id(&id, Resource::Template)?).await?;
+    Ok((StatusCode::CREATED, Json(edited(copy, &project))))
 }

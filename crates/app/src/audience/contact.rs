@@ -130,15 +130,7 @@ impl App {
         if by_address && read.as_ref().is_ok_and(|(_, total)| total.scanned) {
             self.0.audience.email_search_caches.write_soon(number);
         }
-        let (mut contacts, total) = read.map_err(|error| match error {
-            StoreError::ForeignCursor => Error::BadRequest(
-                "The cursor does not belong to this list. Start again without a cursor.".into(),
-            ),
-            other => other.into(),
-        })?;
-        let has_more = contacts.len() > limit;
-        contacts.truncate(limit);
-        Ok(Page { contacts, has_more, total: total.count })
+        page_of(read.map(|(contacts, total)| (contacts, total.count)), limit)
     }
 
     /// Changes a contact.
@@ -226,6 +218,19 @@ impl App {
 }
 
 /// Whether a page of contacts may need a look at all contacts, because no index has the order and the conditions.
+/// A page of what was read: one contact more than `limit` if there is more, and how many there are in all.
+pub(super) fn page_of(read: mailwright_store::Result<(Vec<Contact>, i64)>, limit: usize) -> Result<Page> {
+    let (mut contacts, total) = read.map_err(|error| match error {
+        StoreError::ForeignCursor => {
+            Error::BadRequest("The cursor does not belong to this list. Start again without a cursor.".into())
+        }
+        other => other.into(),
+    })?;
+    let has_more = contacts.len() > limit;
+    contacts.truncate(limit);
+    Ok(Page { contacts, has_more, total })
+}
+
 fn is_slow(list: &List) -> bool {
     let searches = list.search.as_ref().is_some_and(|search| !search.is_empty());
     searches || (list.subscribed.is_some() && list.sort == Sort::Email)

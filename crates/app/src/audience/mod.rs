@@ -13,6 +13,7 @@ pub mod import;
 pub(crate) mod locale;
 mod places;
 pub mod segment;
+pub mod standing;
 pub mod subscription;
 pub mod suppression;
 pub mod topic;
@@ -38,6 +39,7 @@ pub(crate) struct State {
     verification: verification::State,
     erasures: Waker,
     exports: Places,
+    import_previews: Places,
 }
 
 impl State {
@@ -51,6 +53,7 @@ impl State {
             verification: verification::State::new(dns),
             erasures: Waker::default(),
             exports: Places::new(export::AT_ONCE),
+            import_previews: Places::new(import::PREVIEWS_AT_ONCE),
         }
     }
 }

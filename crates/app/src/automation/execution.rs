@@ -290,7 +290,7 @@ async fn cancel_page(
     Ok(cancel_all(tx, project, found, now).await?.len())
 }
 
-fn current(stored: &Stored, version: Option<&Arc<Compiled>>, of: &Workflow) -> Option<Step> {
+pub(super) fn current(stored: &Stored, version: Option<&Arc<Compiled>>, of: &Workflow) -> Option<Step> {
     Some(of.edited.named(version?.definition.graph.steps.get(stored.execution.current?)?))
 }
 

@@ -9,6 +9,7 @@ mod jobs;
 mod known;
 pub mod manage;
 pub mod migration;
+pub mod of_contact;
 pub(crate) mod schedule;
 mod sendings;
 pub mod simulation;

@@ -18,6 +18,7 @@ use mailwright_core::job::{JobKind, JobState};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_store::background::job::{self as store, ClaimRef, Job, NewJob, Progress};
+use mailwright_store::background::job_list;
 use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::{Rx, Tx};
@@ -31,7 +32,7 @@ use crate::error::{Error, Result};
 /// Most unfinished jobs of a project.
 const MAX_QUEUED: i64 = 100;
 /// The reason that the owner of a job sees if the job failed by a bug.
-pub(super) const UNEXPECTED: &str = "An unexpected error stopped the job.";
+pub(crate) const UNEXPECTED: &str = "An unexpected error stopped the job.";
 
 /// A job as its owner sees it.
 #[derive(Debug)]
@@ -170,5 +171,33 @@ impl App {
         let Some((job, failures)) = found else { return Ok(None) };
         let failures = failures.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
         Ok(Some((job, failures.map_err(|error| Error::Internal(format!("a failure of job {id}: {error}")))?)))
+    }
+
+    /// A project's jobs of some kinds, the newest first: all that are not finished, and those finished ones that are
+    /// kept.
+    pub(crate) async fn jobs(&self, project: &Project, kinds: &'static [JobKind]) -> Result<Vec<Job>> {
+        let number = project.number;
+        self.read(body!(async |rx| job_list::list(rx, number, kinds, MAX_QUEUED + store::KEPT).await)).await
+    }
+
+    /// What one of a project's jobs of some kinds could not do so far; `None` when there is no such job.
+    pub(crate) async fn job_failures<F: DeserializeOwned>(
+        &self,
+        project: &Project,
+        id: JobId,
+        kinds: &'static [JobKind],
+        most: u64,
+    ) -> Result<Option<Vec<F>>> {
+        let number = project.number;
+        let read = self.read(body!(async |rx| {
+            let found = store::get(rx, number, id).await?.filter(|job| kinds.contains(&job.kind));
+            match found {
+                Some(_) => store::failures(rx, number, id, most).await.map(Some),
+                None => Ok(None),
+            }
+        }));
+        let Some(failures) = read.await? else { return Ok(None) };
+        let failures = failures.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
+        failures.map(Some).map_err(|error| Error::Internal(format!("a failure of job {id}: {error}")))
     }
 }

@@ -17,10 +17,14 @@ use crate::background::job::JobHandler;
 pub(crate) fn open(job: &Claimed, input: Vec<u8>) -> Result<Box<dyn JobHandler>, String> {
     let project = job.claim.project;
     Ok(match job.kind {
-        JobKind::ImportContacts => Box::new(Import::open(project, input)?),
-        JobKind::SubscribeContacts => Box::new(Bulk::open(project, Operation::Subscribe, &input)),
-        JobKind::UnsubscribeContacts => Box::new(Bulk::open(project, Operation::Unsubscribe, &input)),
-        JobKind::DeleteContacts => Box::new(Bulk::open(project, Operation::Delete, &input)),
+        JobKind::ImportContacts => Box::new(Import::open(project, &job.progress, input)?),
+        JobKind::SubscribeContacts => {
+            Box::new(Bulk::open(project, Operation::Subscribe, &job.progress, &input)?)
+        }
+        JobKind::UnsubscribeContacts => {
+            Box::new(Bulk::open(project, Operation::Unsubscribe, &job.progress, &input)?)
+        }
+        JobKind::DeleteContacts => Box::new(Bulk::open(project, Operation::Delete, &job.progress, &input)?),
         JobKind::EnrolSegment => Box::new(Enrolment::open(project, &input)?),
         JobKind::SimulateWorkflow => Box::new(Simulation::open(project, &input)?),
         JobKind::ImportSuppressions => Box::new(suppression::Import::open(project, input)?),

@@ -1,6 +1,6 @@
 //! The captured mailbox: mails that were kept instead of sent. It is bounded, and drops its oldest mails.
 
-use mail_parser::{MessageParser, MimeHeaders};
+use mail_parser::{MessageParser, MessagePart, MimeHeaders};
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::EmailId;
 use mailwright_core::project::Project;
@@ -76,13 +76,47 @@ impl App {
 
     /// A captured mail with its content, as the mailbox shows it.
     pub async fn captured_message(&self, project: &Project, id: EmailId) -> Result<Message> {
+        let (captured, raw) = self.captured_source(project, id).await?;
+        Ok(take_apart(captured, raw))
+    }
+
+    /// A file of a captured mail, counted from 0, and its bytes.
+    pub async fn captured_file(
+        &self,
+        project: &Project,
+        id: EmailId,
+        index: usize,
+    ) -> Result<(Attachment, Vec<u8>)> {
+        let (_, raw) = self.captured_source(project, id).await?;
+        let parsed = MessageParser::default().parse(&raw);
+        let file = parsed.as_ref().and_then(|message| message.attachments().nth(index));
+        let file = file.ok_or_else(|| Error::not_found(Resource::Attachment, index))?;
+        Ok((attachment(file), file.contents().to_vec()))
+    }
+
+    /// A captured mail, and its bytes as they would have been sent; nothing if the mailbox does not have it.
+    pub(crate) async fn captured_bytes(
+        &self,
+        project: &Project,
+        id: EmailId,
+    ) -> Result<Option<(Captured, Vec<u8>)>> {
         let number = project.number;
         let found = self.read(body!(async |rx| store::get(rx, number, id).await)).await?;
-        let (captured, raw) = found.ok_or_else(|| Error::not_found(Resource::CapturedEmail, id))?;
+        let Some((captured, raw)) = found else { return Ok(None) };
         // before they were sealed, they were kept as they are sent
         let sealed = project.is_system() && !raw.starts_with(b"DKIM-Signature:");
         let raw = if sealed { self.0.secret.open(PURPOSE, &raw)? } else { raw };
-        Ok(take_apart(captured, raw))
+        Ok(Some((captured, raw)))
+    }
+
+    /// The same for whoever asks for this mail.
+    pub(crate) async fn captured_source(
+        &self,
+        project: &Project,
+        id: EmailId,
+    ) -> Result<(Captured, Vec<u8>)> {
+        let found = self.captured_bytes(project, id).await?;
+        found.ok_or_else(|| Error::not_found(Resource::CapturedEmail, id))
     }
 
     /// A captured mail of the instance itself as it is stored: its links open accounts, and a person who reads the
@@ -114,6 +148,18 @@ impl App {
     }
 }
 
+pub(crate) fn attachment(part: &MessagePart<'_>) -> Attachment {
+    Attachment {
+        filename: part.attachment_name().unwrap_or_default().to_owned(),
+        content_type: part.content_type().map_or_else(String::new, |t| match t.subtype() {
+            Some(subtype) => format!("{}/{subtype}", t.ctype()),
+            None => t.ctype().to_owned(),
+        }),
+        size: part.contents().len(),
+        content_id: part.content_id().map(str::to_owned),
+    }
+}
+
 fn take_apart(captured: Captured, raw: Vec<u8>) -> Message {
     let parsed = MessageParser::default().parse(&raw);
     let parsed = parsed.as_ref();
@@ -132,19 +178,8 @@ fn take_apart(captured: Captured, raw: Vec<u8>) -> Message {
             )
         })
         .collect();
-    let attachments = parsed
-        .into_iter()
-        .flat_map(mail_parser::Message::attachments)
-        .map(|part| Attachment {
-            filename: part.attachment_name().unwrap_or_default().to_owned(),
-            content_type: part.content_type().map_or_else(String::new, |t| match t.subtype() {
-                Some(subtype) => format!("{}/{subtype}", t.ctype()),
-                None => t.ctype().to_owned(),
-            }),
-            size: part.contents().len(),
-            content_id: part.content_id().map(str::to_owned),
-        })
-        .collect();
+    let attachments =
+        parsed.into_iter().flat_map(mail_parser::Message::attachments).map(attachment).collect();
     Message {
         headers,
         text: parsed.and_then(|m| m.body_text(0)).map(Into::into),

@@ -19,8 +19,10 @@
 //! A mail that cannot be rendered fails at once, also if rendering panics; it does not wait for the end of its lease.
 //! If the sender's domain is no longer verified, the mail waits and the campaigns of the domain pause.
 
+pub mod checks;
 pub mod mailbox;
 pub mod reputation;
+pub mod sites;
 pub(crate) mod suspension;
 
 pub(crate) mod bookkeeping;
@@ -87,6 +89,14 @@ pub enum Transport {
 }
 
 impl Transport {
+    /// The name under which it is known what was learnt of the next hop; `None` where there is none.
+    pub(crate) fn name(&self) -> Option<String> {
+        match self {
+            Self::Capture => None,
+            Self::Smtp(relay) => Some(relay.name()),
+        }
+    }
+
     /// The next hop's name in logs and delivery attempts.
     pub(crate) fn host(&self) -> &str {
         match self {

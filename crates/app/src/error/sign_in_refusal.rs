@@ -67,4 +67,15 @@ mod tests {
         }
         assert_eq!(SignInRefusal::from_name("Call this number"), None);
     }
+
+    #[test]
+    fn the_dashboard_has_a_text_for_each_in_both_languages() {
+        let texts = include_str!("../../../../dashboard/src/features/auth/texts.ts");
+        for refusal in SignInRefusal::ALL {
+            let name = refusal.as_str();
+            // as keys of an object: a name with a hyphen stands in quotation marks
+            let key = if name.contains('-') { format!("      '{name}':") } else { format!("      {name}:") };
+            assert_eq!(texts.matches(&key).count(), 2, "{name}");
+        }
+    }
 }

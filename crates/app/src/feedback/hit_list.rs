@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mailwright_core::hit::{HitClass, Judgement, Reason, Tables};
+use mailwright_core::hit::{HitClass, HitReason, Judgement, Tables};
 use mailwright_core::ids::{EmailId, EventId};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
@@ -28,7 +28,7 @@ pub struct Hit {
     /// Who it was; `None` until that is judged.
     pub class: Option<HitClass>,
     /// Why.
-    pub reason: Option<Reason>,
+    pub reason: Option<HitReason>,
     /// The same as a sentence.
     pub why: Option<String>,
     /// What the client calls itself.
@@ -77,18 +77,18 @@ impl App {
 }
 
 /// Whose machine a hit was, as far as that is known today.
-fn owner(hit: &store::Hit, reason: Reason, tables: &Tables) -> Option<Arc<str>> {
+fn owner(hit: &store::Hit, reason: HitReason, tables: &Tables) -> Option<Arc<str>> {
     let of_agent = || tables.agent(&hit.agent).map(|known| Arc::clone(known.owner));
     let of_network = || tables.network(hit.address.parse().ok()?).map(|known| Arc::clone(known.owner));
     match reason {
-        Reason::Address => of_network(),
+        HitReason::Address => of_network(),
         _ => of_agent().or_else(of_network),
     }
 }
 
 fn shown(hit: store::Hit, links: &MailLinks, tables: &Tables) -> Hit {
     let class = hit.class.as_deref().and_then(HitClass::from_name);
-    let reason = hit.reason.as_deref().and_then(Reason::from_name);
+    let reason = hit.reason.as_deref().and_then(HitReason::from_name);
     let why = class
         .zip(reason)
         .map(|(class, reason)| Judgement { class, reason, owner: owner(&hit, reason, tables) }.words());

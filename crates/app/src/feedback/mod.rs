@@ -11,6 +11,7 @@
 
 mod happening;
 mod heat;
+mod heat_page;
 mod hit_list;
 mod inbound;
 mod intake;

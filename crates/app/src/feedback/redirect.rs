@@ -70,6 +70,30 @@ impl App {
         self.read(body!(async |rx| origin::is_domain(rx, &domain).await)).await
     }
 
+    /// The number of a mail's tracked link that has an address; nothing for any other address.
+    pub(crate) fn tracked_number(&self, project: ProjectNumber, mail: EmailId, address: &str) -> Option<u32> {
+        let (token, number) = address.rsplit_once("/t/")?.1.split_once('/')?;
+        let named = self.0.feedback.token_key.read(token)?;
+        if named == (project, mail) { number.parse().ok() } else { None }
+    }
+
+    /// Where links of a mail with these numbers lead, as they stood in it.
+    pub(crate) async fn led_to(
+        &self,
+        project: ProjectNumber,
+        mail: EmailId,
+        numbers: &[Option<u32>],
+    ) -> Result<Vec<Option<String>>> {
+        let nowhere = || Ok(vec![None; numbers.len()]);
+        if numbers.iter().all(Option::is_none) {
+            return nowhere();
+        }
+        let Some(lead) = self.0.feedback.leads.call(0, (project, mail)).await? else { return nowhere() };
+        let links =
+            MailLinks { content: self.content_links(project, &lead.content_hash).await?, own: lead.own };
+        Ok(numbers.iter().map(|number| links.target((*number)?)).collect())
+    }
+
     async fn target(&self, project: ProjectNumber, mail: EmailId, number: u32) -> Result<Option<String>> {
         let Some(lead) = self.0.feedback.leads.call(0, (project, mail)).await? else { return Ok(None) };
         let content = self.content_links(project, &lead.content_hash).await?;

@@ -13,7 +13,7 @@ use mailwright_core::rollup::Quarter;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
 use mailwright_store::audience::event_counts;
-use mailwright_store::insight::{campaigns, rollup};
+use mailwright_store::insight::{campaigns, domains, rollup};
 use mailwright_store::sending::campaign::ledger;
 use mailwright_store::{Rx, body, project};
 
@@ -136,6 +136,29 @@ impl App {
             Ok(days)
         }));
         read.await
+    }
+
+    /// What became of the mails to a domain that were accepted on each day that a period touches. The days are those of UTC:
+    /// it is counted by them.
+    pub async fn timeseries_of_domain(
+        &self,
+        project: &Project,
+        period: Period,
+        domain: &str,
+    ) -> Result<Vec<Day>> {
+        let (number, domain) = (project.number, domain.to_ascii_lowercase());
+        let mut days = days(&Zone::UTC, period)?;
+        days.pop();
+        let (Some(first), Some(last)) = (days.first(), days.last()) else { return Ok(days) };
+        let span = (Quarter::of(first.begin).day(), Quarter::of(last.begin).day());
+        let read = self.read(body!(async |rx| domains::of_domain(rx, number, span, &domain).await));
+        let mut found = read.await?;
+        for day in &mut days {
+            if let Some(figures) = found.remove(&Quarter::of(day.begin).day()) {
+                day.figures = figures;
+            }
+        }
+        Ok(days)
     }
 
     /// The campaigns that were sent in a period, those with the most opens first.

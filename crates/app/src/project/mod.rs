@@ -1,6 +1,7 @@
 //! Projects as their members see them: settings, reset, deletion. A change reads the caller's role again under the
 //! project's lock, because the role may have been lost since the request began.
 
+pub mod attention;
 pub mod audit;
 pub mod billing;
 pub mod bootstrap;

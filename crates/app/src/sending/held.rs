@@ -3,23 +3,43 @@
 //! [`hold_all`] raises the epoch of a database that was restored and is not served yet. It goes through all projects in
 //! steps; one that is interrupted is gone on with when it is called again, and until it ends the database is not served.
 
+use std::sync::Arc;
+
 use mailwright_core::audit::{Action, Actor};
+use mailwright_core::email::Lane;
 use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
 use mailwright_core::project::Project;
+use mailwright_core::role::Capability;
 use mailwright_core::time::Timestamp;
 use mailwright_store::insight::activity_log;
 use mailwright_store::project::{self, audit};
 use mailwright_store::sending::held::epoch::{self, Epoch};
 use mailwright_store::sending::held::hold::{self, Waiting};
-use mailwright_store::sending::held::{self as store, Decided, Decision, HeldEmail};
+use mailwright_store::sending::held::{self as store, Counts, Decided, Decision, HeldEmail, Which};
 use mailwright_store::{Db, body};
 use serde_json::json;
 
 use crate::App;
 use crate::error::Result;
+use crate::project::member::still_may;
 
+/// Most steps of one decision of a member, each of 500 mails.
+const STEPS: usize = 20;
 /// Projects that are read at a time.
 const PROJECTS: i64 = 500;
+
+/// A page of held mails.
+#[derive(Debug)]
+pub struct HeldPage {
+    /// The mails.
+    pub mails: Vec<HeldEmail>,
+    /// Whether more follow.
+    pub has_more: bool,
+    /// How many there are in all, on the first page; 0 on later ones.
+    pub total: i64,
+    /// All held mails of the project in numbers, on the first page.
+    pub counts: Option<Counts>,
+}
 
 /// Raises the epoch, and holds everything that may have been handed over since the backup was made. Returns the epoch,
 /// and how many mails are held.
@@ -72,7 +92,7 @@ impl App {
                 .read(body!(async |rx| {
                     let mut page = Vec::new();
                     for number in project::numbers(rx, after, PROJECTS).await? {
-                        page.push((number, store::count(rx, number, None).await?));
+                        page.push((number, store::count(rx, number, &Which::All).await?));
                     }
                     Ok(page)
                 }))
@@ -97,6 +117,33 @@ impl App {
         self.read(body!(async |rx| store::page(rx, number, campaign, after, limit).await)).await
     }
 
+    /// A page of the held mails of a project for its members, in the order of their ids, and on the first page how many
+    /// there are.
+    pub async fn held_page(
+        &self,
+        project: &Project,
+        campaign: Option<CampaignId>,
+        after: Option<EmailId>,
+        limit: usize,
+    ) -> Result<HeldPage> {
+        let (number, is_first) = (project.number, after.is_none());
+        let of = campaign.map_or(Which::All, Which::Campaign);
+        let (mut mails, total, counts) = self
+            .read_slow(
+                number,
+                body!(async |rx| {
+                    let mails = store::page(rx, number, campaign, after, limit + 1).await?;
+                    let total = if is_first { store::count(rx, number, &of).await? } else { 0 };
+                    let counts = if is_first { Some(store::counts(rx, number).await?) } else { None };
+                    Ok((mails, total, counts))
+                }),
+            )
+            .await?;
+        let has_more = mails.len() > limit;
+        mails.truncate(limit);
+        Ok(HeldPage { mails, has_more, total, counts })
+    }
+
     /// Decides about all held mails of a project, or of one of its campaigns, in steps. What was decided is not decided
     /// again. The decision of the operator goes into the project's audit log.
     pub async fn decide_held(
@@ -105,34 +152,73 @@ impl App {
         campaign: Option<CampaignId>,
         decision: Decision,
     ) -> Result<Decided> {
+        let which = campaign.map_or(Which::All, Which::Campaign);
+        self.decide(number, Actor::Operator, which, decision, usize::MAX).await
+    }
+
+    /// The same for a member, about some of the mails, and about so many at a time that the answer comes soon: whoever has
+    /// more decides again.
+    pub async fn decide_held_as(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        which: Which,
+        decision: Decision,
+    ) -> Result<Decided> {
+        let decided = self.decide(project.number, actor.clone(), which, decision, STEPS).await?;
+        if decided.resent > 0 {
+            for lane in Lane::ALL {
+                self.dispatcher().wake(lane, project.number);
+            }
+            self.campaign_hints().wake();
+        }
+        Ok(decided)
+    }
+
+    async fn decide(
+        &self,
+        number: ProjectNumber,
+        actor: Actor,
+        which: Which,
+        decision: Decision,
+        most: usize,
+    ) -> Result<Decided> {
         let mut all = Decided::default();
-        let mut is_first = true;
-        loop {
-            let now = self.clock().now();
-            let step = self
+        let (actor, which) = (Arc::new(actor), Arc::new(which));
+        for step in 0..most {
+            let (now, actor, which) = (self.clock().now(), Arc::clone(&actor), Arc::clone(&which));
+            let done = self
                 .write(body!(async |tx| {
-                    if is_first {
-                        let held = store::count(tx, number, campaign).await?;
+                    if step == 0 {
+                        still_may(tx, number, &actor, Capability::ManageProject).await?;
+                        let held = store::count(tx, number, &which).await?;
                         if held == 0 {
                             return Ok(Decided::default());
                         }
-                        let action = match decision {
-                            Decision::Resend => Action::HeldMailsResent,
-                            Decision::Discard => Action::HeldMailsDiscarded,
-                        };
-                        let entry = audit::Entry::of_project(action)
-                            .with(json!({ "held": held, "campaignId": campaign }));
-                        audit::record(tx, number, &Actor::Operator, &entry, now).await?;
+                        audit::record(tx, number, &actor, &entry(&which, decision, held), now).await?;
                     }
-                    Ok(store::decide(tx, number, campaign, decision, now).await?)
+                    Ok(store::decide(tx, number, &which, decision, now).await?)
                 }))
                 .await?;
-            is_first = false;
-            all.resent += step.resent;
-            all.discarded += step.discarded;
-            if !step.more {
-                return Ok(all);
+            all.resent += done.resent;
+            all.discarded += done.discarded;
+            all.more = done.more;
+            if !done.more {
+                break;
             }
         }
+        Ok(all)
     }
+}
+
+fn entry(which: &Which, decision: Decision, held: i64) -> audit::Entry {
+    let action = match decision {
+        Decision::Resend => Action::HeldMailsResent,
+        Decision::Discard => Action::HeldMailsDiscarded,
+    };
+    let campaign = match which {
+        Which::Campaign(id) => Some(id),
+        Which::All | Which::These(_) => None,
+    };
+    audit::Entry::of_project(action).with(json!({ "held": held, "campaignId": campaign }))
 }

@@ -1,6 +1,7 @@
 //! What a project sends: mails, templates, campaigns, and the domains that they come from.
 
 pub mod campaign;
+pub mod check;
 pub mod content;
 pub mod domain;
 pub mod email;
@@ -8,12 +9,17 @@ pub(crate) mod footer;
 pub mod held;
 pub mod idempotency;
 pub(crate) mod key_pool;
+pub(crate) mod page;
+pub mod preview;
 pub(crate) mod render;
 pub mod send;
+pub mod source;
 pub mod suppressed;
 pub mod system_mail;
 pub mod template;
+pub(crate) mod test_mail;
 pub mod upload;
+pub mod version;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,6 +34,7 @@ use crate::sending::content::Contents;
 use crate::sending::domain::AskedLookUps;
 use crate::sending::email::Told;
 use crate::sending::key_pool::KeyPool;
+use crate::sending::upload::places::Places;
 use crate::settings::Settings;
 
 /// What this process keeps for this area.
@@ -39,6 +46,8 @@ pub(crate) struct State {
     asked_look_ups: AskedLookUps,
     campaigns: Hints,
     upload: upload::State,
+    /// Who may render a mail now that somebody edits.
+    editing: Places,
     /// The project of system mail, once it is known.
     system_project: OnceCell<Project>,
     /// How often this process saw that a domain may, or may not, be sent from any more.
@@ -55,6 +64,7 @@ impl State {
             asked_look_ups: AskedLookUps::default(),
             campaigns: Hints::default(),
             upload: upload::State::new(dns, &settings.uploads),
+            editing: Places::default(),
             system_project: OnceCell::new(),
             domain_changes: AtomicU64::new(0),
         }

@@ -17,7 +17,7 @@ use mailwright_mail::text::html_to_text;
 use mailwright_store::sending::email::Claimed;
 
 use crate::feedback::tracked::{Addresses, track};
-use crate::sending::content::Prepared;
+use crate::sending::content::{Prepared, Spot};
 use crate::sending::footer::Footers;
 use crate::settings::BaseUrl;
 
@@ -41,19 +41,45 @@ struct Links {
     unsubscribe: String,
     subscribe: String,
     manage: String,
-    are_https: bool,
 }
 
 impl Links {
     fn new(base_url: &BaseUrl, mail: &Claimed, tag: &str) -> Self {
         let to = |page: &str| base_url.link(&format!("/{page}/{}?e={}&t={tag}", mail.contact, mail.id));
-        Self {
-            unsubscribe: to("unsubscribe"),
-            subscribe: to("subscribe"),
-            manage: to("manage"),
-            are_https: base_url.is_https(),
-        }
+        Self::by(to)
     }
+
+    fn by(to: impl Fn(&str) -> String) -> Self {
+        Self { unsubscribe: to("unsubscribe"), subscribe: to("subscribe"), manage: to("manage") }
+    }
+
+    /// Addresses that lead to places in the mail itself.
+    fn nowhere() -> Self {
+        Self::by(|page| format!("#{page}"))
+    }
+}
+
+/// Who reads a mail, as far as its texts depend on that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    /// The contact.
+    pub(crate) contact: ContactId,
+    /// Its address.
+    pub(crate) address: &'a str,
+    /// The values that the mail has for it.
+    pub(crate) variables: &'a Data,
+    /// What kind of mail it is.
+    pub(crate) kind: TemplateType,
+}
+
+/// What a mail says to its reader.
+struct Said {
+    subject: String,
+    html: String,
+    /// Where the marks of the content are in the HTML.
+    marks: Vec<Mark>,
+    /// The plain text, unless it is made from the HTML.
+    text: Option<String>,
 }
 
 /// A mail to which values and loops add more than it has room for.
@@ -72,35 +98,13 @@ pub(crate) fn render(
     reply_to: Option<&EmailAddress>,
 ) -> Result<Rendered, Outgrown> {
     let links = Links::new(base_url, mail, tag);
-    let contact = mail.contact.to_string();
-    let pages = [&links.unsubscribe, &links.subscribe, &links.manage].map(String::as_str);
-    let scope = scope(&contact, mail.recipient.as_str(), pages, &mail.variables, content);
-    let mut writer = Writer { scope: &scope, room: content.room };
-    let subject = single_line(&writer.render(&content.subject, Escape::Text)?);
-    let (mut html, mut marks) = writer.render_marked(&content.body)?;
-    let mut text = match &content.text {
-        Some(text) => Some(writer.render(text, Escape::Text)?),
-        None => None,
+    let reader = Reader {
+        contact: mail.contact,
+        address: mail.recipient.as_str(),
+        variables: &mail.variables,
+        kind: mail.kind,
     };
-    if mail.kind == TemplateType::Marketing {
-        let locale = mail.variables.get("locale").or_else(|| content.shared.get("locale"));
-        let locale = locale.and_then(|locale| locale.as_str());
-        let (unsubscribe, manage) = (escape_html(&links.unsubscribe), escape_html(&links.manage));
-        let footer = footers.footer(locale);
-        let footing = footer.insert(&mut html, &unsubscribe, &manage);
-        for mark in marks.iter_mut().filter(|mark| mark.range.start >= footing.start) {
-            mark.range = mark.range.start + footing.len()..mark.range.end + footing.len();
-        }
-        let has_own_text = text.is_some();
-        let text = text.get_or_insert_with(|| html_to_text(&html));
-        if has_own_text || !text.contains(&links.unsubscribe) {
-            let mut below = String::new();
-            footer.insert(&mut below, &unsubscribe, &manage);
-            text.truncate(text.trim_end().len());
-            text.push_str("\n\n");
-            text.push_str(&html_to_text(&below));
-        }
-    }
+    let Said { subject, mut html, marks, mut text } = say(footers, reader, content, &links)?;
     let mut own_links = None;
     if let Some(tracked) = tracked {
         // the text keeps the addresses that the sender wrote
@@ -122,13 +126,93 @@ pub(crate) fn render(
         subject: &subject,
         html: &html,
         text: text.as_deref(),
-        headers: &headers(mail, content, &links, footers.project.id),
+        headers: &headers(mail, content, (&links, base_url.is_https()), footers.project.id),
         attachments: &content.attachments,
         message_id: &mail.message_id,
         date: mail.first_attempt_at.unwrap_or(mail.created_at),
     };
     let raw = message.to_mime();
     Ok(Rendered { subject, sender, raw, own_links })
+}
+
+/// Writes what a mail says, and the footer if it is marketing mail.
+fn say(footers: &Footers, reader: Reader<'_>, content: &Prepared, links: &Links) -> Result<Said, Outgrown> {
+    let contact = reader.contact.to_string();
+    let pages = [&links.unsubscribe, &links.subscribe, &links.manage].map(String::as_str);
+    let scope = scope(&contact, reader.address, pages, reader.variables, content);
+    let mut writer = Writer { scope: &scope, room: content.room };
+    let subject = single_line(&writer.render(&content.subject, Escape::Text)?);
+    let (mut html, mut marks) = writer.render_marked(&content.body)?;
+    let mut text = match &content.text {
+        Some(text) => Some(writer.render(text, Escape::Text)?),
+        None => None,
+    };
+    if reader.kind == TemplateType::Marketing {
+        let locale = reader.variables.get("locale").or_else(|| content.shared.get("locale"));
+        let locale = locale.and_then(|locale| locale.as_str());
+        let (unsubscribe, manage) = (escape_html(&links.unsubscribe), escape_html(&links.manage));
+        let footer = footers.footer(locale);
+        let footing = footer.insert(&mut html, &unsubscribe, &manage);
+        for mark in marks.iter_mut().filter(|mark| mark.range.start >= footing.start) {
+            mark.range = mark.range.start + footing.len()..mark.range.end + footing.len();
+        }
+        let has_own_text = text.is_some();
+        let text = text.get_or_insert_with(|| html_to_text(&html));
+        if has_own_text || !text.contains(&links.unsubscribe) {
+            let mut below = String::new();
+            footer.insert(&mut below, &unsubscribe, &manage);
+            text.truncate(text.trim_end().len());
+            text.push_str("\n\n");
+            text.push_str(&html_to_text(&below));
+        }
+    }
+    Ok(Said { subject, html, marks, text })
+}
+
+/// A mail that is not sent, as its reader would see it: subject, HTML and plain text, without tracking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// Subject.
+    pub subject: String,
+    /// HTML, whose links to the reader's own pages lead to places in the mail itself.
+    pub html: String,
+    /// Plain text.
+    pub text: String,
+}
+
+/// Renders the HTML of a mail that is not sent, in which tracked links lead to their own numbers: `#link-0`.
+pub(crate) fn numbered(
+    footers: &Footers,
+    reader: Reader<'_>,
+    content: &Prepared,
+) -> Result<String, Outgrown> {
+    let Said { html, marks, .. } = say(footers, reader, content, &Links::nowhere())?;
+    let mut numbered = String::with_capacity(html.len());
+    let mut from = 0;
+    for mark in marks {
+        let Some(Spot::Link(number)) = content.links.spots.get(mark.number as usize) else { continue };
+        if mark.range.start >= from {
+            numbered.push_str(&html[from..mark.range.start]);
+            numbered.push_str(&format!("#link-{number}"));
+            from = mark.range.end;
+        }
+    }
+    numbered.push_str(&html[from..]);
+    Ok(numbered)
+}
+
+/// Renders a mail that somebody edits as a reader would see it. In its plain text the links to the reader's own pages
+/// look as they will, and lead to nobody's.
+pub(crate) fn draft(
+    base_url: &BaseUrl,
+    footers: &Footers,
+    reader: Reader<'_>,
+    content: &Prepared,
+) -> Result<Draft, Outgrown> {
+    let Said { subject, html, .. } = say(footers, reader, content, &Links::nowhere())?;
+    let shown = Links::by(|page| base_url.link(&format!("/{page}/preview")));
+    let said = say(footers, reader, content, &shown)?;
+    Ok(Draft { subject, html, text: said.text.unwrap_or_else(|| html_to_text(&said.html)) })
 }
 
 /// The values that a mail can name: the recipient's, the addresses of the recipient's pages (to unsubscribe, to subscribe,
@@ -205,7 +289,12 @@ fn single_line(text: &str) -> String {
 }
 
 /// The service's own headers, then the sender's, which come last and so win (reference 4.4).
-fn headers(mail: &Claimed, content: &Prepared, links: &Links, project: ProjectId) -> Vec<(String, String)> {
+fn headers(
+    mail: &Claimed,
+    content: &Prepared,
+    (links, are_https): (&Links, bool),
+    project: ProjectId,
+) -> Vec<(String, String)> {
     let mut headers = Vec::new();
     let mut add = |name: &str, value: String| headers.push((name.to_owned(), value));
     let marketing = mail.kind == TemplateType::Marketing;
@@ -220,7 +309,7 @@ fn headers(mail: &Claimed, content: &Prepared, links: &Links, project: ProjectId
     if (is_list || content.has_subscription_link()) && !own {
         add("List-Unsubscribe", format!("<{}>", links.unsubscribe));
         // RFC 8058 section 3.1 asks for https, and programs show no button without
-        if links.are_https {
+        if are_https {
             add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned());
         }
     }

@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::ids::{ProjectNumber, TemplateId, TopicId};
-use mailwright_core::issue::Issue;
+use mailwright_core::ids::{EmailId, ProjectNumber, TemplateId, TopicId};
 use mailwright_core::patch::Patch;
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
-use mailwright_core::template_language;
 use mailwright_core::time::Timestamp;
 use mailwright_store::Door;
 use mailwright_store::automation::reference::{self, Kind};
@@ -23,6 +21,8 @@ use crate::App;
 use crate::audience::topic::keep_topic;
 use crate::error::{Error, Resource, Result};
 use crate::sending::domain::{check_may_send, required_sender};
+use crate::sending::source::{self, Change, Edited, Owner, Said, Save, Saver, Source, Texts};
+use crate::sending::test_mail::Tested;
 
 /// Most workflows that one message names.
 const MAX_NAMED: usize = 5;
@@ -34,10 +34,8 @@ pub struct Fields {
     pub name: Option<String>,
     /// Internal note.
     pub description: Patch<String>,
-    /// Subject.
-    pub subject: Option<String>,
-    /// HTML.
-    pub body: Option<String>,
+    /// Subject, and HTML or what it is made from.
+    pub texts: Texts,
     /// Sender address.
     pub from: Option<EmailAddress>,
     /// Sender name.
@@ -53,10 +51,6 @@ pub struct Fields {
 }
 
 impl Fields {
-    fn check_syntax(&self) -> Result<()> {
-        check_syntax(self.subject.as_deref(), self.body.as_deref())
-    }
-
     fn apply(self, template: &mut Template) {
         fn set<T>(target: &mut T, value: Option<T>) {
             if let Some(value) = value {
@@ -65,8 +59,8 @@ impl Fields {
         }
         set(&mut template.name, self.name);
         self.description.apply(&mut template.description);
-        set(&mut template.subject, self.subject);
-        set(&mut template.body, self.body);
+        set(&mut template.subject, self.texts.subject);
+        set(&mut template.body, self.texts.body);
         set(&mut template.from, self.from);
         self.from_name.apply(&mut template.from_name);
         self.reply_to.apply(&mut template.reply_to);
@@ -85,47 +79,105 @@ impl App {
     }
 
     /// One template.
-    pub async fn get_template(&self, project: &Project, id: TemplateId) -> Result<Template> {
-        self.template(project, id).await
+    pub async fn get_template(&self, project: &Project, id: TemplateId) -> Result<Edited<Template>> {
+        let number = project.number;
+        let found = self.read(body!(async |rx| {
+            let Some(of) = store::get(rx, number, id).await? else { return Ok(None) };
+            let current = source::current(rx, number, Owner::Template(id), of.updated_at).await?;
+            Ok(Some(Edited { of, current }))
+        }));
+        found.await?.ok_or_else(|| Error::not_found(Resource::Template, id))
     }
 
     /// Creates a template.
-    pub async fn create_template(&self, project: &Project, fields: Fields) -> Result<Template> {
-        fields.check_syntax()?;
+    pub async fn create_template(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        mut fields: Fields,
+    ) -> Result<Edited<Template>> {
+        fields.texts = self.complete(project, fields.texts).await?;
         let now = self.0.clock.now();
         let mut template = blank(required_sender(fields.from.as_ref())?, now);
+        let made_from = match fields.texts.change() {
+            Change::Stays => Source::default(),
+            Change::Is(source) => source,
+        };
         fields.apply(&mut template);
-        self.store_template(project.number, template, true).await
+        self.store_template(project.number, actor, (template, made_from), true).await
     }
 
     /// Changes a template.
     pub async fn update_template(
         &self,
         project: &Project,
+        actor: &Actor,
         id: TemplateId,
-        fields: Fields,
-    ) -> Result<Template> {
-        fields.check_syntax()?;
-        let check_sender = fields.from.is_some();
-        let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
+        mut fields: Fields,
+    ) -> Result<Edited<Template>> {
+        fields.texts = self.complete(project, fields.texts).await?;
+        let change = fields.texts.change();
+        self.change_template(project.number, actor, id, (fields, change)).await
+    }
+
+    /// Makes a former version of a template the current one. The current one becomes a former one.
+    pub async fn restore_template(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        id: TemplateId,
+        version: i64,
+    ) -> Result<Edited<Template>> {
+        self.template(project, id).await?;
+        let version = self.former(project.number, Owner::Template(id), version).await?;
+        let change = Change::Is(version.source);
+        let fields = Fields {
+            texts: Texts { subject: Some(version.subject), body: Some(version.body), ..Texts::default() },
+            from: Some(version.from),
+            from_name: version.from_name.map_or(Patch::Null, Patch::Value),
+            reply_to: version.reply_to.map_or(Patch::Null, Patch::Value),
+            ..Fields::default()
+        };
+        self.change_template(project.number, actor, id, (fields, change)).await
+    }
+
+    async fn change_template(
+        &self,
+        number: ProjectNumber,
+        actor: &Actor,
+        id: TemplateId,
+        change: (Fields, Change),
+    ) -> Result<Edited<Template>> {
+        let (leaves, saver) = (self.mail_leaves(), Saver { actor: actor.clone(), at: self.0.clock.now() });
         self.write(body!(async |tx| {
+            let (fields, change) = change;
+            let check_sender = fields.from.is_some();
             let found = store::get_for_update(tx, number, id).await?;
-            let mut template = found.ok_or_else(|| Error::not_found(Resource::Template, id))?;
+            let before = found.ok_or_else(|| Error::not_found(Resource::Template, id))?;
+            let mut template = before.clone();
             fields.apply(&mut template);
-            template.updated_at = now;
+            template.updated_at = saver.at;
             if check_sender {
                 check_may_send(tx, number, &template.from, leaves).await?;
             }
             keep_topic(tx, number, template.topic).await?;
+            let (said, says) = (said(&before), said(&template));
+            let save = Save { before: said, after: says, changed_at: before.updated_at, change: &change };
+            let current = source::replace(tx, number, Owner::Template(id), save, &saver).await?;
             store::update(tx, number, &template).await?;
-            Ok(template)
+            Ok(Edited { of: template, current })
         }))
         .await
     }
 
     /// Copies a template.
-    pub async fn duplicate_template(&self, project: &Project, id: TemplateId) -> Result<Template> {
-        let original = self.template(project, id).await?;
+    pub async fn duplicate_template(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        id: TemplateId,
+    ) -> Result<Edited<Template>> {
+        let Edited { of: original, current } = self.get_template(project, id).await?;
         let now = self.0.clock.now();
         let copy = Template {
             id: TemplateId::new(now, rand::random()),
@@ -134,25 +186,51 @@ impl App {
             updated_at: now,
             ..original
         };
-        self.store_template(project.number, copy, false).await
+        self.store_template(project.number, actor, (copy, current.source), false).await
     }
 
     async fn store_template(
         &self,
         number: ProjectNumber,
-        template: Template,
+        actor: &Actor,
+        new: (Template, Source),
         check_sender: bool,
-    ) -> Result<Template> {
+    ) -> Result<Edited<Template>> {
         let leaves = self.mail_leaves();
+        let saver = Saver { actor: actor.clone(), at: new.0.created_at };
         self.write(body!(async |tx| {
+            let (template, made_from) = new;
             if check_sender {
                 check_may_send(tx, number, &template.from, leaves).await?;
             }
             keep_topic(tx, number, template.topic).await?;
             store::create(tx, number, &template).await?;
-            Ok(template)
+            let owner = Owner::Template(template.id);
+            let current = source::begin(tx, number, owner, made_from, &saver).await?;
+            Ok(Edited { of: template, current })
         }))
         .await
+    }
+
+    /// Sends a template to one address, as a test. It is no part of the template's stats.
+    pub async fn test_template(
+        &self,
+        project: &Project,
+        id: TemplateId,
+        to: EmailAddress,
+    ) -> Result<EmailId> {
+        let template = self.template(project, id).await?;
+        let tested = Tested {
+            subject: template.subject,
+            body: template.body,
+            from: template.from,
+            from_name: template.from_name,
+            reply_to: template.reply_to,
+            kind: template.kind,
+            topic: template.topic,
+            campaign: None,
+        };
+        self.send_test(project, tested, to).await
     }
 
     /// Removes a template that no workflow sends. Mails made from it keep their content.
@@ -217,15 +295,14 @@ impl App {
     }
 }
 
-/// Refuses errors in the templates' language, named by field with line and column (reference 4.3).
-pub(crate) fn check_syntax(subject: Option<&str>, body: Option<&str>) -> Result<()> {
-    let fields = [("subject", subject), ("body", body)];
-    let issue = |(name, source): (&str, Option<&str>)| {
-        let error = template_language::Template::parse(source?).err()?;
-        Some(Issue::new(name, "invalid_template", error.to_string()))
-    };
-    let issues: Vec<_> = fields.into_iter().filter_map(issue).collect();
-    if issues.is_empty() { Ok(()) } else { Err(Error::Syntax(issues)) }
+fn said(template: &Template) -> Said<'_> {
+    Said {
+        subject: &template.subject,
+        body: &template.body,
+        from: &template.from,
+        from_name: template.from_name.as_deref(),
+        reply_to: template.reply_to.as_ref(),
+    }
 }
 
 fn blank(from: EmailAddress, now: Timestamp) -> Template {

@@ -12,4 +12,4 @@ mod write;
 
 pub use reader::Reader;
 pub use record::{Fault, MAX_CELLS, MAX_LINES, MAX_RECORD, Position, Read};
-pub use write::{quoted, write};
+pub use write::{no_formula, quoted, write};

@@ -10,6 +10,15 @@ pub fn quoted(cell: &str) -> Cow<'_, str> {
     if needs_quotes { Cow::Owned(format!("\"{}\"", cell.replace('"', "\"\""))) } else { Cow::Borrowed(cell) }
 }
 
+/// A cell that no spreadsheet takes for a formula: with an apostrophe before a text that could be one.
+pub fn no_formula(cell: &str) -> Cow<'_, str> {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
+        Cow::Owned(format!("'{cell}"))
+    } else {
+        Cow::Borrowed(cell)
+    }
+}
+
 /// Appends a record to a text. A record of one empty cell is written in quotes: an empty line is none.
 pub fn write<'c>(out: &mut String, cells: impl IntoIterator<Item = Cow<'c, str>>) {
     let start = out.len();

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use super::tables::{Known, Tables};
-use super::{MailFacts, RawHit, Reason, Target, Timing};
+use super::{HitReason, MailFacts, RawHit, Target, Timing};
 use crate::time::Timestamp;
 
 /// A hit with what is known of it.
@@ -17,11 +17,11 @@ pub(super) struct Seen<'a> {
     /// What the tables know of its user agent.
     pub(super) agent: Option<Known<'a>>,
     /// Why it was judged as it was, when it was judged before.
-    pub(super) before: Option<Reason>,
+    pub(super) before: Option<HitReason>,
 }
 
 impl<'a> Seen<'a> {
-    pub(super) fn new(tables: &'a Tables, hit: &'a RawHit, before: Option<Reason>) -> Self {
+    pub(super) fn new(tables: &'a Tables, hit: &'a RawHit, before: Option<HitReason>) -> Self {
         Self {
             hit,
             network: hit.address.and_then(|address| tables.network(address)),
@@ -35,7 +35,7 @@ impl<'a> Seen<'a> {
 pub(super) struct Behaviour<'a> {
     timing: &'a Timing,
     /// Of each hit the direct evidence, in the order of the hits.
-    direct: Vec<Option<Reason>>,
+    direct: Vec<Option<HitReason>>,
     /// When machines were at work from a network.
     networks: Times<IpAddr>,
     /// When somebody with a user agent followed the invisible link.
@@ -62,7 +62,7 @@ impl<'a> Behaviour<'a> {
                 found.networks.add(network, hit.at);
             }
             if !hit.agent.is_empty() {
-                let times = if *reason == Reason::Trap { &mut found.trapped } else { &mut found.agents };
+                let times = if *reason == HitReason::Trap { &mut found.trapped } else { &mut found.agents };
                 times.add(&hit.agent, hit.at);
             }
         }
@@ -73,7 +73,7 @@ impl<'a> Behaviour<'a> {
     }
 
     /// The direct evidence against the hit with this index.
-    pub(super) fn direct(&self, index: usize) -> Option<Reason> {
+    pub(super) fn direct(&self, index: usize) -> Option<HitReason> {
         self.direct.get(index).copied().flatten()
     }
 
@@ -95,13 +95,13 @@ pub(super) fn near_delivery(timing: &Timing, mail: &MailFacts, at: Timestamp, re
     handed_over || delivered
 }
 
-fn direct(timing: &Timing, mail: &MailFacts, seen: &[Seen<'_>]) -> Vec<Option<Reason>> {
+fn direct(timing: &Timing, mail: &MailFacts, seen: &[Seen<'_>]) -> Vec<Option<HitReason>> {
     let in_burst = bursts(timing, mail, seen);
     let of = |(seen, in_burst): (&Seen<'_>, bool)| match seen.hit.target {
         Target::Pixel => None,
-        Target::Link(link) if Some(link) == mail.trap => Some(Reason::Trap),
-        Target::Link(_) if in_burst => Some(Reason::Burst),
-        Target::Link(_) if near_delivery(timing, mail, seen.hit.at, timing.soon) => Some(Reason::TooSoon),
+        Target::Link(link) if Some(link) == mail.trap => Some(HitReason::Trap),
+        Target::Link(_) if in_burst => Some(HitReason::Burst),
+        Target::Link(_) if near_delivery(timing, mail, seen.hit.at, timing.soon) => Some(HitReason::TooSoon),
         // the hits that it was judged with are not always at hand
         Target::Link(_) => seen.before.filter(|reason| reason.makes_company()),
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::evidence::{Behaviour, Seen, near_delivery};
 use super::tables::{Effect, Known, Tables};
-use super::{HitClass, JudgedHit, Judgement, MailFacts, RawHit, Reason, Target, Timing};
+use super::{HitClass, HitReason, JudgedHit, Judgement, MailFacts, RawHit, Target, Timing};
 
 /// What [`judge`] found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -42,19 +42,19 @@ pub fn judge(
     let judgement = |index: usize, seen: &Seen<'_>| {
         let direct = behaviour.direct(index);
         let scanner = |reason| Judgement { class: HitClass::Scanner, reason, owner: None };
-        if direct == Some(Reason::Trap) {
-            return scanner(Reason::Trap);
+        if direct == Some(HitReason::Trap) {
+            return scanner(HitReason::Trap);
         }
         if let Some(known) = by_tables(seen, near_delivery(timing, mail, seen.hit.at, timing.prefetch)) {
             return known;
         }
         match direct {
             Some(reason) => scanner(reason),
-            None if behaviour.in_company(seen) => scanner(Reason::Company),
+            None if behaviour.in_company(seen) => scanner(HitReason::Company),
             None if seen.hit.target == Target::Pixel && machine_at_delivery && early(seen) => {
-                scanner(Reason::EarlyOpen)
+                scanner(HitReason::EarlyOpen)
             }
-            None => Judgement { class: HitClass::Human, reason: Reason::Ordinary, owner: None },
+            None => Judgement { class: HitClass::Human, reason: HitReason::Ordinary, owner: None },
         }
     };
     let mut judged = Judged::default();
@@ -105,20 +105,20 @@ fn by_tables(seen: &Seen<'_>, early: bool) -> Option<Judgement> {
         let is_absent = seen.hit.agent.trim().is_empty();
         return is_absent.then_some(Judgement {
             class: HitClass::Scanner,
-            reason: Reason::NoAgent,
+            reason: HitReason::NoAgent,
             owner: None,
         });
     };
     let (reason, known) = if by_agent == Some(kind) {
         let is_pair = by_network == by_agent || through_relay;
-        (if is_pair { Reason::Pair } else { Reason::Agent }, &seen.agent)
+        (if is_pair { HitReason::Pair } else { HitReason::Agent }, &seen.agent)
     } else {
-        (Reason::Address, &seen.network)
+        (HitReason::Address, &seen.network)
     };
     let owner = known.as_ref().map(|known| Arc::clone(known.owner));
     let (class, reason) = match kind {
-        Kind::FetchesForReader if early => (HitClass::Proxy, Reason::Prefetch),
-        Kind::FetchesForReader => (HitClass::Human, Reason::ImageProxy),
+        Kind::FetchesForReader if early => (HitClass::Proxy, HitReason::Prefetch),
+        Kind::FetchesForReader => (HitClass::Human, HitReason::ImageProxy),
         Kind::FetchesForNobody => (HitClass::Proxy, reason),
         Kind::Checks => (HitClass::Scanner, reason),
     };

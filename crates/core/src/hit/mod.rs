@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 pub use judge::{Judged, judge};
 pub use prefetch::is_prefetch;
-pub use reason::Reason;
+pub use reason::HitReason;
 pub use tables::published::{self, Format, Source, sources};
 pub use tables::{Effect, Known, Network, ParseError, Tables, rows};
 pub use timing::{Burst, Share, Timing};
@@ -97,7 +97,7 @@ pub struct JudgedHit {
     /// What it was judged to be.
     pub class: HitClass,
     /// Why.
-    pub reason: Reason,
+    pub reason: HitReason,
 }
 
 /// What is known of the mail.
@@ -119,7 +119,7 @@ pub struct Judgement {
     /// The class.
     pub class: HitClass,
     /// The evidence that decided.
-    pub reason: Reason,
+    pub reason: HitReason,
     /// Whose proxy or scanner it is, where the tables know.
     pub owner: Option<Arc<str>>,
 }

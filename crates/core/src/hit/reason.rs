@@ -4,7 +4,7 @@ use crate::names::names_in_json;
 
 names_in_json! {
     /// The evidence that decided what a hit is.
-    pub enum Reason {
+    pub enum HitReason {
         /// Nothing speaks against a person.
         Ordinary = "ordinary",
         /// An image proxy that fetches when a person opens the mail.
@@ -32,7 +32,7 @@ names_in_json! {
     }
 }
 
-impl Reason {
+impl HitReason {
     /// Whether hits from the same place shortly before or after are judged alike.
     pub(super) const fn makes_company(self) -> bool {
         matches!(self, Self::Trap | Self::Burst | Self::TooSoon)

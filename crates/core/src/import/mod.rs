@@ -2,6 +2,10 @@
 //! number is shown as the same text, so an import never changes what a mail says: `1.50` and `007` stay text.
 
 #[cfg(test)]
+mod guided_tests;
+mod look;
+mod mapping;
+#[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +14,9 @@ use serde_json::Value;
 use crate::address::EmailAddress;
 use crate::csv::Position;
 use crate::custom_data::{Data, DataPatch, MAX_KEY, MAX_KEYS, MAX_PAYLOAD, RESERVED_KEYS};
+
+pub use look::{GUESSED_FROM, Look, SeenColumn};
+pub use mapping::Mapping;
 
 /// The largest file of an upload, in bytes (contract, Limits).
 pub const MAX_UPLOAD: usize = 5 * 1024 * 1024;
@@ -41,6 +48,9 @@ pub struct ImportProgress {
     /// Whether the addresses are verified before they are imported.
     #[serde(default)]
     pub verifies: bool,
+    /// Bytes before the file in which the input says what its columns are for.
+    #[serde(default)]
+    pub mapping: u64,
 }
 
 impl ImportProgress {
@@ -92,6 +102,18 @@ enum Column {
     Ignored,
 }
 
+impl Column {
+    /// What a mapping says of it: `None` if it is left out.
+    fn field(&self) -> Option<&str> {
+        match self {
+            Self::Email => Some("email"),
+            Self::Subscribed => Some("subscribed"),
+            Self::Data(name) => Some(name),
+            Self::Ignored => None,
+        }
+    }
+}
+
 /// The columns of a file of contacts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Columns(Vec<Column>);
@@ -102,20 +124,7 @@ impl Layout for Columns {
     /// Names are trimmed and lower-cased; a column without a name, or with one that is reserved, is ignored.
     fn new<'c>(header: impl Iterator<Item = &'c str>) -> Result<Self, String> {
         let names: Vec<&str> = header.collect();
-        let columns = names.iter().map(|name| column(name)).collect::<Result<Vec<_>, _>>()?;
-        if columns.len() > MAX_KEYS {
-            return Err(format!("The file has more than {MAX_KEYS} columns."));
-        }
-        let count = |wanted: &Column| columns.iter().filter(|column| *column == wanted).count();
-        match count(&Column::Email) {
-            0 => return Err(no_email(&names)),
-            1 => {}
-            _ => return Err("The file has more than one column named email.".to_owned()),
-        }
-        if count(&Column::Subscribed) > 1 {
-            return Err("The file has more than one column named subscribed.".to_owned());
-        }
-        Ok(Self(columns))
+        Self::checked(&names, by_name(&names)?)
     }
 
     /// Cells that a short row lacks are blank, those that a long row has beyond the header are ignored.
@@ -167,6 +176,34 @@ impl Layout for Columns {
         };
         Some(Ok(Row { line, email, subscribed, patch: DataPatch { stored: data, request: Data::new() } }))
     }
+}
+
+impl Columns {
+    /// The columns of a header as somebody said, and by their names where nothing is said.
+    pub fn mapped(header: &[&str], mapping: &Mapping) -> Result<Self, String> {
+        Self::checked(header, mapping.columns(header)?)
+    }
+
+    fn checked(names: &[&str], columns: Vec<Column>) -> Result<Self, String> {
+        let count = |wanted: &Column| columns.iter().filter(|column| *column == wanted).count();
+        match count(&Column::Email) {
+            0 => return Err(no_email(names)),
+            1 => {}
+            _ => return Err("The file has more than one column named email.".to_owned()),
+        }
+        if count(&Column::Subscribed) > 1 {
+            return Err("The file has more than one column named subscribed.".to_owned());
+        }
+        Ok(Self(columns))
+    }
+}
+
+/// What the columns of a header are for by their names.
+fn by_name(names: &[&str]) -> Result<Vec<Column>, String> {
+    if names.len() > MAX_KEYS {
+        return Err(format!("The file has more than {MAX_KEYS} columns."));
+    }
+    names.iter().map(|name| column(name)).collect()
 }
 
 /// What a header without the column `email` looks like, and what is probably the matter.

@@ -52,18 +52,22 @@ pub(super) fn lex(source: &str, tags: bool) -> Result<Vec<Token>, Fault> {
     Ok(lexer.tokens)
 }
 
+/// Where something else than text stands: placeholders, tags, and what `comment` blocks hold.
+pub(super) fn marked_up(source: &str) -> Vec<Range<usize>> {
+    let Ok(tokens) = lex(source, true).or_else(|_| lex(source, false)) else { return Vec::new() };
+    let ends = tokens.iter().skip(1).map(|next| next.start).chain([source.len()]);
+    let ranges = tokens.iter().zip(ends).filter(|(token, _)| token.kind != Kind::Text);
+    ranges.map(|(token, end)| token.start..end).collect()
+}
+
 /// The source with everything but its text replaced by as many bytes of `x`.
 pub(super) fn masked(source: &str) -> String {
-    let Ok(tokens) = lex(source, true).or_else(|_| lex(source, false)) else { return source.to_owned() };
     let mut masked = String::with_capacity(source.len());
-    for (nth, token) in tokens.iter().enumerate() {
-        let end = tokens.get(nth + 1).map_or(source.len(), |next| next.start);
-        if token.kind == Kind::Text {
-            masked.push_str(&source[token.start..end]);
-        } else {
-            masked.extend(std::iter::repeat_n('x', end - token.start));
-        }
+    for range in marked_up(source) {
+        masked.push_str(&source[masked.len()..range.start]);
+        masked.extend(std::iter::repeat_n('x', range.len()));
     }
+    masked.push_str(&source[masked.len()..]);
     masked
 }
 

@@ -32,6 +32,7 @@ mod render;
 mod scope;
 mod tags;
 mod value;
+mod written;
 
 #[cfg(test)]
 mod tests;
@@ -72,6 +73,11 @@ pub const STEP_COST: u64 = 32;
 /// it is taken for the HTML around it.
 pub fn masked(source: &str) -> String {
     lex::masked(source)
+}
+
+/// Where `source` has something else than text, in order and apart: placeholders, tags, and what `comment` blocks hold.
+pub fn marked_up(source: &str) -> Vec<Range<usize>> {
+    lex::marked_up(source)
 }
 
 /// `text` for HTML that the service writes itself, in elements and in quoted attributes: the same escaping that values
@@ -182,6 +188,19 @@ impl Template {
     /// variables, and names the template has assigned before it uses them, are not among them.
     pub fn variables(&self) -> BTreeSet<String> {
         self.program.free_names().map(str::to_owned).collect()
+    }
+
+    /// Those of [`Template::variables`] whose values are written without anything in their place, so that a reader sees a
+    /// gap where there is none: not `{{name ?? "friend"}}`, and not what stands below a condition on it.
+    pub fn bare_variables(&self) -> BTreeSet<String> {
+        let named = |symbol: usize| self.program.names.get(symbol).filter(|name| name.free);
+        written::bare(&self.program).into_iter().filter_map(named).map(|name| name.text.to_string()).collect()
+    }
+
+    /// How many of its conditions look at nothing, so that all recipients get the same: `{% if true %}`. Such a condition
+    /// was most likely never set.
+    pub fn constant_conditions(&self) -> usize {
+        written::constant_conditions(&self.program.nodes)
     }
 
     /// Whether [`Template::variables`] has `name`.

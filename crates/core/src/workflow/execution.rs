@@ -117,6 +117,12 @@ impl Execution {
         times.into_iter().flatten().max().unwrap_or(self.started_at)
     }
 
+    /// Since when it stands where it does: when its last step began, or it ended.
+    pub fn stands_since(&self) -> Timestamp {
+        let step = self.log.last().map(|record| record.started_at);
+        self.completed_at.or(step).unwrap_or(self.started_at)
+    }
+
     /// Ends the execution.
     pub(crate) fn end(&mut self, status: ExecutionStatus, reason: Option<String>, at: Timestamp) {
         self.status = status;

@@ -79,6 +79,9 @@ impl Figure {
     }
 }
 
+/// What the output of a step calls the way on from it: the branch of a choice, the outcome of a wait.
+pub(super) const BRANCHING: [&str; 2] = ["branch", "waitOutcome"];
+
 /// A change of a figure: of a step, or of the workflow with `None`.
 pub type Change = (Option<StepId>, Figure, i64);
 
@@ -103,6 +106,21 @@ pub fn changes(version: &Version, before: &Execution, after: &Execution) -> Vec<
         changes.push((Some(step.id), of_step(record.status), 1));
     }
     changes
+}
+
+/// The ways on that an execution took: the branches of steps that have several, and the outcomes of waits.
+pub fn ways<'e>(version: &Version, before: &Execution, after: &'e Execution) -> Vec<(StepId, &'e str)> {
+    let mut ways = Vec::new();
+    for (index, record) in after.log.iter().enumerate().filter(|(_, record)| record.of.is_none()) {
+        let Some(step) = version.steps().get(record.step) else { continue };
+        let known = before.log.get(index);
+        for name in BRANCHING {
+            let is_known = known.is_some_and(|record| record.output[name].is_string());
+            let way = record.output[name].as_str().filter(|_| !is_known);
+            ways.extend(way.map(|way| (step.id, way)));
+        }
+    }
+    ways
 }
 
 fn of_workflow(before: &Execution, after: &Execution) -> Vec<Change> {

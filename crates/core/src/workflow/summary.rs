@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::StepId;
 use crate::time::Timestamp;
 use crate::workflow::execution::{Execution, StepRecord};
+use crate::workflow::figures::BRANCHING;
 use crate::workflow::kind::{Refused, StepStatus};
 use crate::workflow::version::Version;
 
@@ -95,7 +96,7 @@ impl StepSummary {
                 *self.skipped.entry(why).or_default() += 1;
             }
         }
-        for name in ["branch", "waitOutcome"] {
+        for name in BRANCHING {
             if record.output[name].is_string() {
                 *self.branches.entry(text(name)).or_default() += 1;
             }

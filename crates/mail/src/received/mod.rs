@@ -93,6 +93,22 @@ impl Received {
     }
 }
 
+/// A file of a mail, with its content.
+pub type File = (Attachment, Vec<u8>);
+
+/// A mail that came in as it is shown: its HTML, made harmless, and the pictures that stand in it by the names under
+/// which the HTML has them. `None` where it has no HTML that can be shown.
+pub fn shown(raw: &[u8]) -> Option<(String, Vec<File>)> {
+    let message = Message::parse(raw);
+    let parts = Parts::of(&message);
+    let source = parts.html?.text(MAX_BODY);
+    let html = html::sanitised_with_pictures(cut_at(&source, MAX_BODY))?;
+    let is_picture = |leaf: &&&Leaf<'_>| leaf.content_id.is_some() && leaf.media.starts_with("image/");
+    let pictures = parts.attachments.iter().filter(is_picture);
+    let with_content = |leaf: &&Leaf<'_>| (Attachment::of(leaf), leaf.content(usize::MAX).into_owned());
+    Some((html, pictures.map(with_content).collect()))
+}
+
 /// The attachment with a number, counted from 0 as in [`Received::attachments`], and its content.
 pub fn attachment(raw: &[u8], number: usize) -> Option<(Attachment, Vec<u8>)> {
     let message = Message::parse(raw);

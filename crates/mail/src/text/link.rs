@@ -60,7 +60,7 @@ pub fn links(body: &str, masked: &str) -> Vec<Link> {
 }
 
 /// Where a piece of a text stands in it.
-fn place(whole: &str, piece: &str) -> Range<usize> {
+pub(super) fn place(whole: &str, piece: &str) -> Range<usize> {
     let start = piece.as_ptr() as usize - whole.as_ptr() as usize;
     start..start + piece.len()
 }
@@ -73,20 +73,26 @@ fn target(masked: &str, tag: &Tag<'_>) -> Option<Range<usize>> {
 
 /// Adds to the text of the last link, whose white space counts as one space.
 fn add_text(found: &mut [Link], text: &str) {
-    let Some(link) = found.last_mut() else { return };
+    if let Some(link) = found.last_mut() {
+        add_words(&mut link.text, text);
+    }
+}
+
+/// Adds to the text of a link what HTML says, up to a bound.
+pub(super) fn add_words(words: &mut String, text: &str) {
     for word in text.split_ascii_whitespace() {
-        if link.text.chars().count() >= MAX_TEXT {
+        if words.chars().count() >= MAX_TEXT {
             return;
         }
-        if !link.text.is_empty() {
-            link.text.push(' ');
+        if !words.is_empty() {
+            words.push(' ');
         }
-        let room = MAX_TEXT - link.text.chars().count().min(MAX_TEXT);
+        let room = MAX_TEXT - words.chars().count().min(MAX_TEXT);
         let mut rest = word;
         for _ in 0..room {
             let Some(first) = rest.bytes().next() else { break };
             let (c, length) = next_character(rest, first);
-            link.text.push(if c.is_control() { ' ' } else { c });
+            words.push(if c.is_control() { ' ' } else { c });
             rest = &rest[length..];
         }
     }

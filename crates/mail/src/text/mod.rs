@@ -13,8 +13,10 @@ mod element;
 mod entities;
 mod link;
 mod nesting;
+mod pictures;
 mod place;
 mod style;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -22,7 +24,9 @@ mod writer;
 
 use self::element::Element;
 pub use self::link::{Link, MAX_LINKS, MAX_TARGET, links, web_address};
+pub use self::pictures::pictures_without_alt;
 pub use self::place::end_of_what_is_seen;
+pub use self::survey::{MAX_PICTURES, Picture, SeenLink, Survey};
 use self::tokens::{Token, Tokens};
 use self::writer::TextWriter;
 

@@ -126,6 +126,30 @@ pub async fn record(tx: &Tx<'_>, entries: &[NewConsent]) -> Result<()> {
     trim(tx, entries).await
 }
 
+/// Notes that a person refuses whom somebody else had unsubscribed before: undoing that must not bring them back. A person
+/// who refused already adds nothing. The caller holds the contact, which is not subscribed.
+pub async fn refuse_again(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+    evidence: Evidence,
+    at: Timestamp,
+) -> Result<()> {
+    let last = tx
+        .optional(
+            "select way from consents where project_id = $1 and contact_id = $2 and topic_id is null \
+             order by id desc limit 1",
+            args![project, contact],
+            |r| r.named(0, "consents.way", ConsentWay::from_name),
+        )
+        .await?;
+    if !last.is_some_and(ConsentWay::is_asked_about) {
+        return Ok(());
+    }
+    let what = evidence.of_flip(false);
+    record(tx, &[NewConsent { project, contact, what, topic: None, evidence, at }]).await
+}
+
 /// Removes the oldest entries of contacts that have too many.
 async fn trim(tx: &Tx<'_>, entries: &[NewConsent]) -> Result<()> {
     let mut contacts: BTreeMap<ProjectNumber, BTreeSet<ContactId>> = BTreeMap::new();

@@ -1,5 +1,7 @@
 //! The custom fields of a project's contacts.
 
+use std::collections::BTreeSet;
+
 use mailwright_core::custom_data::{Data, FieldType};
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
@@ -42,6 +44,23 @@ pub async fn all(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<Field>> 
             name,
         })
         .collect())
+}
+
+/// Those of some names that are custom fields.
+pub async fn known(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    names: &BTreeSet<String>,
+) -> Result<BTreeSet<String>> {
+    let names = Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect());
+    let found = rx
+        .all(
+            "select name from contact_fields where project_id = $1 and name {in $2}",
+            &[project.into(), names],
+            |r| r.get::<String>(0),
+        )
+        .await?;
+    Ok(found.into_iter().collect())
 }
 
 /// How many contacts one call of [`values`] looks at, newest first: enough for a list to pick from, bounded at any

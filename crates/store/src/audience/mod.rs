@@ -1,5 +1,6 @@
 //! The audience of a project: contacts and their data, events, segments, filters, suppressions.
 
+pub mod bulk;
 pub mod confirmation;
 pub mod consent;
 pub mod contact;

@@ -8,6 +8,7 @@ use super::execution::{COLUMNS, Stored, read};
 use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx};
+use crate::database::value::Arg;
 
 /// An execution as lists show it.
 #[derive(Debug, Clone)]
@@ -129,6 +130,42 @@ pub async fn sources(
         |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await
+}
+
+/// The executions of a contact in all workflows before `before`, the newest first.
+pub async fn of_contact(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+    before: Option<ExecutionId>,
+    limit: usize,
+) -> Result<Vec<Stored>> {
+    let (mut args, mut bound): (Vec<Arg<'_>>, _) = (vec![project.into(), contact.into(), limit.into()], "");
+    if let Some(before) = before {
+        args.push(before.into());
+        bound = "and x.id < $4";
+    }
+    rx.all(
+        format!(
+            "select {COLUMNS} from workflow_executions x where x.project_id = $1 and x.contact_id = $2 {bound} \
+             order by x.id desc limit $3"
+        ),
+        &args,
+        read,
+    )
+    .await
+}
+
+/// How many executions a contact has in all workflows.
+pub async fn count_of_contact(rx: &Rx<'_>, project: ProjectNumber, contact: ContactId) -> Result<i64> {
+    let found = rx
+        .all(
+            "select count(*) from workflow_executions where project_id = $1 and contact_id = $2",
+            args![project, contact],
+            |r| r.get(0),
+        )
+        .await?;
+    Ok(found.first().copied().unwrap_or(0))
 }
 
 /// Some executions that run other versions.

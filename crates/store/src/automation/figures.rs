@@ -1,4 +1,5 @@
-//! The figures of workflows: counters with the names `<workflow>:<figure>` and `<workflow>:<step>:<figure>`.
+//! The figures of workflows: counters with the names `<workflow>:<figure>`, `<workflow>:<step>:<figure>` and
+//! `<workflow>:<step>:branch:<branch>`.
 
 use std::collections::BTreeMap;
 
@@ -34,10 +35,32 @@ pub(crate) fn add_mail(
     add(sums, project, workflow, &[(None, figure, by), (Some(step), figure, by)]);
 }
 
-/// Figures of a workflow, or of one of its steps.
-pub type Figures = BTreeMap<Figure, i64>;
+/// What stands before the name of a branch.
+const BRANCH: &str = "branch:";
 
-/// The figures of a workflow under `None`, and those of its steps. A figure that is missing is 0.
+/// Counts the branches and outcomes that an execution took.
+pub fn add_ways(sums: &mut Sums, project: ProjectNumber, workflow: WorkflowId, ways: &[(StepId, &str)]) {
+    for (step, way) in ways {
+        sums.add(project, Counter::Workflow, &format!("{workflow}:{step}:{BRANCH}{way}"), 1);
+    }
+}
+
+/// Figures of a workflow, or of one of its steps.
+#[derive(Debug, Default)]
+pub struct Figures {
+    counted: BTreeMap<Figure, i64>,
+    /// How often each branch, or each outcome of a wait, was taken. One that is missing never was.
+    pub branches: BTreeMap<String, i64>,
+}
+
+impl Figures {
+    /// A figure, 0 where nothing was counted.
+    pub fn of(&self, figure: Figure) -> i64 {
+        self.counted.get(&figure).copied().unwrap_or(0)
+    }
+}
+
+/// The figures of a workflow under `None`, and those of its steps.
 pub async fn read(
     rx: &Rx<'_>,
     project: ProjectNumber,
@@ -51,8 +74,11 @@ pub async fn read(
             None => (None, rest),
             Some((step, figure)) => (step.parse().ok(), figure),
         };
-        if let Some(figure) = Figure::from_name(figure) {
-            figures.entry(step).or_default().insert(figure, value);
+        let of = figures.entry(step).or_default();
+        if let Some(branch) = figure.strip_prefix(BRANCH) {
+            of.branches.insert(branch.to_owned(), value);
+        } else if let Some(figure) = Figure::from_name(figure) {
+            of.counted.insert(figure, value);
         }
     }
     Ok(figures)

@@ -278,12 +278,15 @@ async fn clear(tx: &mut Tx<'_>, claim: ClaimRef) -> Result<()> {
             |r| r.get::<JobId>(0),
         )
         .await?;
-    if !old.is_empty() {
-        tx.execute(
-            "delete from job_failures where project_id = $1 and job_id {in $2}",
-            &[project.into(), Arg::Ids(old.into_iter().map(|id| Some(id.into())).collect())],
-        )
-        .await?;
+    if old.is_empty() {
+        return Ok(());
+    }
+    let old = Arg::Ids(old.into_iter().map(|id| Some(id.into())).collect());
+    for sql in [
+        "delete from job_failures where project_id = $1 and job_id {in $2}",
+        "delete from job_flips where project_id = $1 and job_id {in $2}",
+    ] {
+        tx.execute(sql, &[project.into(), old.clone()]).await?;
     }
     Ok(())
 }
@@ -334,24 +337,34 @@ pub struct Job {
     pub percent: i64,
     /// Why it was given up.
     pub failed_reason: Option<String>,
+    /// When it was queued.
+    pub created_at: Timestamp,
+    /// When it ended; `None` until then.
+    pub finished_at: Option<Timestamp>,
+}
+
+pub(super) const COLUMNS: &str = "id, kind, state, {json_out progress}, percent, failed_reason, created_at, \
+    case when due_at is null then updated_at end";
+
+pub(super) fn read(row: &Row<'_>) -> Result<Job> {
+    Ok(Job {
+        id: row.get(0)?,
+        kind: kind(row, 1)?,
+        state: state(row, 2)?,
+        progress: row.get(3)?,
+        percent: row.get(4)?,
+        failed_reason: row.get(5)?,
+        created_at: row.get(6)?,
+        finished_at: row.get(7)?,
+    })
 }
 
 /// One job.
 pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: JobId) -> Result<Option<Job>> {
     rx.optional(
-        "select id, kind, state, {json_out progress}, percent, failed_reason from jobs \
-         where project_id = $1 and id = $2",
+        format!("select {COLUMNS} from jobs where project_id = $1 and id = $2"),
         args![project, id],
-        |r| {
-            Ok(Job {
-                id: r.get(0)?,
-                kind: kind(r, 1)?,
-                state: state(r, 2)?,
-                progress: r.get(3)?,
-                percent: r.get(4)?,
-                failed_reason: r.get(5)?,
-            })
-        },
+        read,
     )
     .await
 }

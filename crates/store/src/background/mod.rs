@@ -2,4 +2,5 @@
 
 pub mod forward;
 pub mod job;
+pub mod job_list;
 pub mod retention;

@@ -52,7 +52,31 @@ fn parse(name: &str) -> Option<(i64, Metric, &str)> {
 }
 
 /// What became of the mails of the days from one on and up to another, by domain.
-pub async fn read(rx: &Rx<'_>, project: ProjectNumber, (first, last): (i64, i64)) -> Result<Domains> {
+pub async fn read(rx: &Rx<'_>, project: ProjectNumber, span: (i64, i64)) -> Result<Domains> {
+    let mut sums = Domains::new();
+    for (domain, figures) in by_day(rx, project, span).await?.into_values().flatten() {
+        sums.entry(domain).or_default().add_all(&figures);
+    }
+    Ok(sums)
+}
+
+/// What became of the mails to one domain on each of the days from one on and up to another. Days without any are left out,
+/// and days on which the domain is counted with others.
+pub async fn of_domain(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    span: (i64, i64),
+    domain: &str,
+) -> Result<BTreeMap<i64, Figures>> {
+    let days = by_day(rx, project, span).await?;
+    Ok(days.into_iter().filter_map(|(day, mut domains)| Some((day, domains.remove(domain)?))).collect())
+}
+
+async fn by_day(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    (first, last): (i64, i64),
+) -> Result<BTreeMap<i64, Domains>> {
     let mut found: BTreeMap<i64, Domains> = BTreeMap::new();
     let names = (&*beginning(first), &*beginning(last + 1));
     let table = ("domain_days", Counter::DomainDay);
@@ -61,11 +85,7 @@ pub async fn read(rx: &Rx<'_>, project: ProjectNumber, (first, last): (i64, i64)
         found.insert(day, decode(&bytes).ok_or_else(corrupt)?);
     }
     add(&mut found, &counters);
-    let mut sums = Domains::new();
-    for (domain, figures) in found.into_values().flatten() {
-        sums.entry(domain).or_default().add_all(&figures);
-    }
-    Ok(sums)
+    Ok(found)
 }
 
 /// Adds what counters say to the figures of their days.

@@ -6,6 +6,8 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ProjectNumber, TemplateId};
 use mailwright_core::template::{Template, TemplateType};
 
+use super::source::Owner;
+use super::version;
 use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
@@ -174,9 +176,13 @@ pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, template: &Template
     .await
 }
 
-/// Removes a template; whether there was one. Mails made from it keep their content.
+/// Removes a template with its versions; whether there was one. Mails made from it keep their content.
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: TemplateId) -> Result<bool> {
-    Ok(tx.execute("delete from templates where project_id = $1 and id = $2", args![project, id]).await? > 0)
+    // the template first, which whoever changes it has locked before its versions
+    let gone =
+        tx.execute("delete from templates where project_id = $1 and id = $2", args![project, id]).await?;
+    version::delete_all(tx, project, Owner::Template(id)).await?;
+    Ok(gone > 0)
 }
 
 /// How many mails were made from a template.

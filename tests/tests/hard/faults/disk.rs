@@ -121,8 +121,11 @@ async fn full_disk(disk: Disk) {
     .await;
     addresses.insert("after@example.com".to_owned());
     app.eventually("the service is ready", async || (ready(&app).await == 200).then_some(())).await;
-    app.kill();
-    app.restart().await;
+    // where room was made by a kill, mails are in doubt, and one that is in doubt twice is not sent again
+    if let Disk::Small(_) = &disk {
+        app.kill();
+        app.restart().await;
+    }
     assert_all_sent(&app, &server, &addresses).await;
     assert_events_kept(&app, &events).await;
 }

@@ -50,6 +50,12 @@ async fn send_the_rest(app: &App) -> usize {
     accepted
 }
 
+/// What of the project needs a person.
+async fn needing_a_person(app: &App) -> Vec<String> {
+    let found = mailwright_tests::read(app, &format!("/projects/{}/attention", app.project_id())).await;
+    items(&found["items"]).iter().map(|item| mailwright_tests::text(&item["kind"]).to_owned()).collect()
+}
+
 async fn assert_exact(world: &World, nodes: &[&App]) {
     world.subscribe("acme").await;
     world.set_limits(json!({"transactional": LIMIT})).await;
@@ -88,6 +94,7 @@ both_engines! {
         world.eventually_told("has nearly reached a limit", 1).await;
         let limits = world.limits().await;
         assert_eq!((&limits["transactional"]["isWarning"], &limits["transactional"]["isBlocked"]), (&json!(true), &json!(false)));
+        assert_eq!(needing_a_person(&world.app).await, ["LIMIT_NEAR"]);
         world.app.send_to("c@example.com").await;
         // three do not fit, one does: the limit is not reached yet
         assert!(is_error(&send_to_many(&world.app, "d", 3).await, "BILLING_LIMIT_EXCEEDED"));
@@ -95,6 +102,7 @@ both_engines! {
         assert_eq!(world.told().len(), 1, "{:?}", world.told());
         world.app.send_to("e@example.com").await;
         world.eventually_told("has reached a limit", 1).await;
+        assert_eq!(needing_a_person(&world.app).await, ["LIMIT_REACHED"]);
         for _ in 0..3 {
             send_to_many(&world.app, "f", 1).await.assert_error(429, "BILLING_LIMIT_EXCEEDED");
         }

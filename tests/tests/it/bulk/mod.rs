@@ -3,9 +3,11 @@
 mod command;
 mod encoding;
 mod form;
+mod guided;
 mod import;
 mod jobs;
 mod operations;
+mod undo;
 mod verification;
 
 use std::time::Duration;

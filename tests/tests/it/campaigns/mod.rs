@@ -6,6 +6,7 @@ mod faults;
 mod ledger;
 mod records;
 mod retry;
+mod review;
 mod segments;
 mod states;
 mod waiting;

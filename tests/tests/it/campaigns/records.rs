@@ -128,7 +128,8 @@ both_engines! {
         assert_eq!(campaign["totalRecipients"], 2, "counted at once");
         let change = json!({"name": "Renamed", "subject": "New", "type": "HEADLESS"});
         let changed = app.put(&path(&campaign, "")).json(&change).send().await.assert_status(200).json();
-        let expected = with(with(campaign.clone(), &change), &json!({"updatedAt": changed["updatedAt"]}));
+        let saved = json!({"updatedAt": changed["updatedAt"], "savedAt": changed["updatedAt"], "version": 2});
+        let expected = with(with(campaign.clone(), &change), &saved);
         assert_eq!(changed, expected);
         let clear = json!({"fromName": null, "replyTo": null, "description": null});
         let cleared = app.put(&path(&campaign, "")).json(&clear).send().await.assert_status(200).json();

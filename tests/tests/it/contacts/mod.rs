@@ -3,4 +3,6 @@
 mod fields;
 mod list;
 mod lookup;
+mod search;
 mod single;
+mod whereabouts;

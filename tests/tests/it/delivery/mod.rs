@@ -7,6 +7,7 @@ mod next_hop;
 mod outcomes;
 mod pace;
 mod queue;
+mod sites;
 mod transport;
 mod turns;
 

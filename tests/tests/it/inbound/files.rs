@@ -14,6 +14,13 @@ const MAIL: &str = "From: ada@example.com\nSubject: files\nMIME-Version: 1.0\nCo
     Content-Disposition: attachment; filename=\"../evil page.html\"\nContent-Transfer-Encoding: base64\n\n\
     PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==\n--x--\n";
 
+/// A mail with a script, and with a picture that came with it.
+const WITH_PICTURE: &str = "From: ada@example.com\nSubject: picture\nMIME-Version: 1.0\n\
+    Content-Type: multipart/related; boundary=x\n\n--x\nContent-Type: text/html\n\n\
+    <p>Hi</p><script>alert(1)</script><img src=\"cid:logo\">\n--x\nContent-Type: image/gif; name=logo.gif\n\
+    Content-ID: <logo>\nContent-Disposition: inline; filename=logo.gif\nContent-Transfer-Encoding: base64\n\n\
+    R0lGODlhAQABAAAAACwAAAAAAQABAAA=\n--x--\n";
+
 both_engines! {
     async fn files_are_listed_and_fetched_and_forgotten(engine: Engine) {
         let dns = FakeDns::start().await;
@@ -61,5 +68,25 @@ both_engines! {
         // and then the same is new
         bring_ok(&mut session, "ada@example.com", &["a@acme.test"], MAIL).await;
         assert_eq!(received(&app).await.len(), 2);
+    }
+
+    async fn a_mail_is_shown_in_a_frame_with_its_pictures_while_they_are_kept(engine: Engine) {
+        let dns = FakeDns::start().await;
+        let (app, mut session) = started(engine, &dns).await;
+        bring_ok(&mut session, "ada@example.com", &["a@acme.test"], WITH_PICTURE).await;
+        let id = text(&received(&app).await[0]["id"]).to_owned();
+        let path = format!("/emails/{id}/html");
+        let shown = app.get(&path).send().await.assert_status(200);
+        assert!(required_header(&shown, "content-security-policy").starts_with("sandbox; default-src 'none';"));
+        assert_eq!(required_header(&shown, "x-frame-options"), "SAMEORIGIN");
+        let page = shown.text();
+        assert!(page.contains("<p>Hi</p>") && !page.contains("script"), "{page}");
+        assert!(page.contains("src=\"data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=\""), "{page}");
+        app.advance(Duration::from_hours(31 * 24)).await;
+        app.eventually("the message is forgotten", async || {
+            let page = app.get(&path).send().await.assert_status(200).text();
+            (page.contains("<p>Hi</p>") && !page.contains("data:image/gif")).then_some(())
+        })
+        .await;
     }
 }

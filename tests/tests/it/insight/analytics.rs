@@ -146,6 +146,12 @@ both_engines! {
             answer.text()
         };
         assert_eq!(csv("/analytics/top-events").await, "name,count,trend\r\n\"a, \"\"b\"\"\",1,100\r\n");
+        // names come from anybody, and no spreadsheet takes them for formulas
+        for name in ["=1+1", "-5"] {
+            track_ok(&app, json!({"email": "bob@example.com", "event": name})).await;
+        }
+        let events = csv("/analytics/top-events").await;
+        assert!(events.contains("\r\n'=1+1,1,100\r\n") && events.contains("\r\n-5,1,100\r\n"), "{events}");
         let days = csv("/analytics/timeseries?startDate=2026-01-01&endDate=2026-01-02").await;
         assert_eq!(days, "date,day,emails,sent,delivered,opens,clicks,bounces,complaints,unsubscribes,received,events\r\n\
             2026-01-01T00:00:00.000Z,2026-01-01,0,0,0,0,0,0,0,0,0,0\r\n");

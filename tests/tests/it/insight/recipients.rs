@@ -56,6 +56,14 @@ both_engines! {
         assert_eq!(counted.len(), 4, "{counted:?}");
         assert_eq!(listed(&read(&app, "/analytics/domains").await), counted);
         // those that got most come first, the others are one row
+        // the same day by day, of one domain
+        let days = read(&app, "/analytics/timeseries?domain=One.test").await;
+        let total = |name: &str| items(&days).iter().filter_map(|day| day[name].as_i64()).sum::<i64>();
+        assert_eq!((total("emails"), total("sent"), total("events")), (2, 2, 0));
+        assert_eq!(items(&days).iter().filter(|day| day["emails"] != 0).count(), 1, "{days}");
+        assert_eq!(items(&days).len(), 31, "days without any are told");
+        let none = read(&app, "/analytics/timeseries?domain=nowhere.test").await;
+        assert!(items(&none).iter().all(|day| day["emails"] == 0), "{none}");
         let found = read(&app, "/analytics/domains?limit=2").await;
         let domains: Vec<_> = items(&found).iter().map(|row| row["domain"].clone()).collect();
         assert_eq!(domains, [json!("example.com"), json!("one.test"), json!(null)]);

@@ -1,5 +1,6 @@
 //! Pages for people: the reference at `/docs`, what is below `/app/`, and where `/` leads.
 
+mod dashboard;
 mod examples;
 mod people;
 mod reference;

@@ -51,20 +51,9 @@ async fn below_a_path_they_lead_below_that_path() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_first_page_says_what_there_is() {
-    let sending = App::builder(Engine::Sqlite).smtp(9).start().await;
-    let capturing = App::start(Engine::Sqlite).await;
-    for (app, captures) in [(&sending, false), (&capturing, true)] {
-        let page = assert_page(&app.request("GET", "/app/").send().await, 200);
-        assert!(page.contains("href=\"../docs\"") && page.contains("href=\"../health\""), "{page}");
-        assert_eq!(page.contains("href=\"../inbox\""), captures, "{page}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unknown_page_is_a_page_and_an_unknown_endpoint_is_none() {
+async fn what_is_no_page_of_the_dashboard_is_a_page_and_an_unknown_endpoint_is_none() {
     let app = App::start(Engine::Sqlite).await;
-    for path in ["/app/nowhere", "/app/a/b/c", "/app/auth", "/app/templates"] {
+    for path in ["/app/nowhere", "/app/a/b/c", "/app/auth", "/app/templates", "/app/assets/gone.js"] {
         for method in ["GET", "POST", "DELETE"] {
             assert_page(&app.request(method, path).send().await, 404);
         }

@@ -50,7 +50,14 @@ fn changed(world: &World) -> Vec<Refusal> {
         let changes = with(json!({"name": "Changed"}), &changes);
         asked(world, "put /campaigns/{id}", id).json(&changes)
     };
+    let restore = |id: &str, number: &str| {
+        world.key("post /campaigns/{id}/versions/{number}/restore", &[world.id(id), number])
+    };
     vec![
+        restore("sent", "1").refused("it was sent", 400, "BAD_REQUEST"),
+        restore("draft", "7").refused("no version", 404, "RESOURCE_NOT_FOUND"),
+        restore("lapsed", "1").refused("the domain is not verified any more", 403, "INTERNAL_SERVER_ERROR"),
+        put("draft", json!({"mjml": "<mjml><p/></mjml>"})).refused("no MJML", 422, "VALIDATION_ERROR"),
         put("sent", json!({})).refused("it was sent", 400, "BAD_REQUEST"),
         put("paused", json!({})).refused("it is being sent", 400, "BAD_REQUEST"),
         put("draft", json!({"body": "{% if name %}Hi"})).refused(

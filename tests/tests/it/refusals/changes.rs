@@ -78,7 +78,7 @@ const EXCEPTIONS: &[Exception] = &[
 const BY_TIME: [(&str, &str); 2] = [("segment_upkeep", "swept_to"), ("domains", "check_at")];
 
 /// Tables that say how time passes, and how large the database is, and those into which counters are folded as it passes.
-const OF_TIME: [&str; 7] = [
+const OF_TIME: [&str; 8] = [
     "database_sizes",
     "domain_days",
     "event_block_sums",
@@ -86,6 +86,7 @@ const OF_TIME: [&str; 7] = [
     "event_hour_sums",
     "retention_clock",
     "rollup_days",
+    "segment_days",
 ];
 
 /// The kinds of the counters that are folded. What counts in them counts in others as well.

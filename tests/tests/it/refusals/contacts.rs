@@ -3,8 +3,8 @@
 use std::iter::once;
 
 use mailwright_testkit::{OWNER, Value, json};
-use mailwright_tests::UNKNOWN_ID;
 use mailwright_tests::browser::Browser;
+use mailwright_tests::{UNKNOWN_ID, read};
 
 use super::refusal::Refusal;
 use super::world::World;
@@ -157,6 +157,40 @@ fn jobs(world: &World) -> Vec<Refusal> {
             "PAYLOAD_TOO_LARGE",
         ),
     ]);
+    refusals.extend(guided(world));
+    refusals.push(world.key("post /contacts/bulk/{jobId}/undo", &[world.id("bulk")]).refused(
+        "it changed no subscription",
+        409,
+        "CONFLICT",
+    ));
+    refusals
+}
+
+/// Looks at files, and mappings of their columns.
+fn guided(world: &World) -> Vec<Refusal> {
+    let ask =
+        |operation, body: String| world.key(operation, &[]).body(body, "multipart/form-data; boundary=limit");
+    let look = |body: String| ask("post /contacts/import/preview", body);
+    let rows = "email\nnew@example.com\n";
+    let mapped = |mapping: &str| {
+        let part = "--limit\r\nContent-Disposition: form-data; name=\"mapping\"\r\n\r\n";
+        format!("{part}{mapping}\r\n{}", form("c.csv", "text/csv", rows))
+    };
+    let mut refusals = vec![
+        look(String::from("--limit--\r\n")).refused("without a file", 400, "BAD_REQUEST"),
+        look(form("c.csv", "text/csv", "email\n")).refused("no rows", 400, "BAD_REQUEST"),
+        look(form("c.csv", "text/csv", &"x".repeat(5 * 1024 * 1024 + 1))).refused(
+            "too large",
+            413,
+            "PAYLOAD_TOO_LARGE",
+        ),
+    ];
+    for operation in ["post /contacts/import", "post /contacts/import/preview"] {
+        refusals.extend([
+            ask(operation, mapped("{\"email\": 5}")).refused("no mapping", 422, "VALIDATION_ERROR"),
+            ask(operation, mapped("{\"email\": null}")).refused("no addresses", 422, "VALIDATION_ERROR"),
+        ]);
+    }
     refusals
 }
 
@@ -240,4 +274,22 @@ fn erasures(world: &World) -> Vec<Refusal> {
         ),
     ]);
     refusals
+}
+
+/// Bulk operations: one that changed nothing, and one that changed a subscription, which another has set back.
+pub(crate) async fn change_many(world: &mut World) {
+    for (name, operation, contacts) in [
+        ("untouched", "subscribe", json!([world.id("bob"), UNKNOWN_ID])),
+        ("bulk", "subscribe", json!([UNKNOWN_ID])),
+        ("flipped", "subscribe", json!([world.id("una")])),
+        ("set back", "unsubscribe", json!([world.id("una")])),
+    ] {
+        let asked =
+            world.app.post(&format!("/contacts/bulk-{operation}")).json(&json!({"contactIds": contacts}));
+        let queued = asked.send().await.assert_status(202).json();
+        world.keep(name, &queued["jobId"]);
+        let status = format!("/contacts/bulk/{}", world.id(name));
+        let done = async || (read(&world.app, &status).await["state"] == "completed").then_some(());
+        world.app.eventually("the operation is over", done).await;
+    }
 }

@@ -95,6 +95,11 @@ fn jobs(world: &World) -> (Filler, Vec<Refusal>) {
         bulk("post /contacts/bulk-subscribe"),
         bulk("post /contacts/bulk-unsubscribe"),
         bulk("post /contacts/bulk-delete"),
+        world.key("post /contacts/bulk/{jobId}/undo", &[world.id("flipped")]).refused(
+            "too many jobs",
+            429,
+            "RATE_LIMIT_EXCEEDED",
+        ),
         import.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
         suppress.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
         world.key("post /v1/verify/segment", &[]).json(&json!({"segmentId": world.id("static")})).refused(

@@ -230,7 +230,9 @@ pub(crate) fn as_caller(world: &World, operation: &Operation, request: Request) 
 
 /// Whether an operation is about the project of a header and opened by no key.
 fn of_people(operation: &Operation) -> bool {
-    operation.name.ends_with("/erase") || operation.name.contains("/erasures")
+    operation.name.ends_with("/erase")
+        || operation.name.contains("/erasures")
+        || operation.name.ends_with("/held/decide")
 }
 
 /// A body that is valid.

@@ -12,6 +12,11 @@ use super::world::World;
 /// Refusals that no request here is given, with the reason.
 const ELSEWHERE: &[(&str, u16, &str)] = &[
     ("put /campaigns/{id}", 409, "it takes somebody who changes the campaign again and again meanwhile"),
+    (
+        "post /campaigns/{id}/versions/{number}/restore",
+        409,
+        "it takes somebody who changes the campaign again and again meanwhile",
+    ),
     ("post /webhooks/sns", 404, "it takes a message that is signed, as feedback/sns.rs has"),
     ("post /webhooks/incoming/payments", 400, "it takes an instance that bills: billing/events.rs"),
     ("post /webhooks/incoming/stripe", 400, "it takes an instance that bills: billing/events.rs"),

@@ -11,7 +11,7 @@ fn only(filters: Value) -> Value {
 }
 
 pub(crate) fn refusals(world: &World) -> Vec<Refusal> {
-    let parts = [changed(world), members(world)];
+    let parts = [changed(world), tried(world), members(world)];
     parts.into_iter().flatten().collect()
 }
 
@@ -88,6 +88,27 @@ fn changed(world: &World) -> Vec<Refusal> {
             "BAD_REQUEST",
         ),
     ]
+}
+
+/// Conditions that no segment has.
+fn tried(world: &World) -> Vec<Refusal> {
+    let wrong = only(json!([{"field": "data.plan", "operator": "resembles", "value": "pro"}]));
+    let named = |name: &'static str| {
+        let condition = wrong.clone();
+        vec![
+            world.key(name, &[]).json(&json!({"condition": condition})).refused(
+                "a filter is wrong",
+                400,
+                "VALIDATION_ERROR",
+            ),
+            world.key(name, &[]).json(&json!({"condition": 5})).refused(
+                "no condition",
+                422,
+                "VALIDATION_ERROR",
+            ),
+        ]
+    };
+    [named("post /segments/preview"), named("post /contacts/search")].concat()
 }
 
 fn members(world: &World) -> Vec<Refusal> {

@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 use super::world::World;
 
 pub(crate) fn refusals(world: &World) -> Vec<Refusal> {
-    let parts = [refused_mails(world), invalid_mails(world), domains(world)];
+    let parts = [refused_mails(world), invalid_mails(world), domains(world), held_mails(world)];
     parts.into_iter().flatten().collect()
 }
 
@@ -102,6 +102,24 @@ fn domains(world: &World) -> Vec<Refusal> {
             "a campaign sends from it",
             409,
             "CONFLICT",
+        ),
+    ]
+}
+
+fn held_mails(world: &World) -> Vec<Refusal> {
+    let decide = |body: Value| world.by(&world.owner, "post /held/decide", &[]).json(&body);
+    vec![
+        world.key("post /held/decide", &[]).json(&json!({"decision": "drop"})).refused(
+            "a key",
+            403,
+            "FORBIDDEN",
+        ),
+        decide(json!({"decision": "send"})).refused("no such decision", 422, "VALIDATION_ERROR"),
+        decide(json!({"decision": "drop", "ids": []})).refused("no mails", 422, "VALIDATION_ERROR"),
+        decide(json!({"decision": "drop", "ids": [UNKNOWN_ID], "campaignId": UNKNOWN_ID})).refused(
+            "mails and a campaign",
+            422,
+            "VALIDATION_ERROR",
         ),
     ]
 }

@@ -13,7 +13,33 @@ pub(crate) fn refusals(world: &World) -> Vec<Refusal> {
         let changes = with(json!({"name": "Changed", "subject": "Changed"}), &changes);
         world.key("patch /templates/{id}", &[world.id("template")]).json(&changes)
     };
+    let restore = |ids: &[&str]| world.key("post /templates/{id}/versions/{number}/restore", ids);
+    let test = |name: &str| world.key("post /templates/{id}/test", &[world.id(name)]);
+    let preview = |body: Value| world.key("post /preview", &[]).json(&body);
     vec![
+        post(json!({"mjml": "<mjml />"})).refused("two sources", 422, "VALIDATION_ERROR"),
+        patch(json!({"mjml": "<mjml><p/></mjml>"})).refused("no MJML", 422, "VALIDATION_ERROR"),
+        patch(json!({"document": {}})).refused("a document alone", 422, "VALIDATION_ERROR"),
+        restore(&[world.id("lapsed template"), "1"]).refused(
+            "the domain is not verified any more",
+            403,
+            "INTERNAL_SERVER_ERROR",
+        ),
+        restore(&[world.id("template"), "1"]).refused("no version", 404, "RESOURCE_NOT_FOUND"),
+        restore(&[UNKNOWN_ID, "1"]).refused("no template", 404, "TEMPLATE_NOT_FOUND"),
+        test("lapsed template").json(&json!({"email": "test@example.com"})).refused(
+            "the domain is not verified any more",
+            403,
+            "INTERNAL_SERVER_ERROR",
+        ),
+        test("template").json(&json!({"email": "nobody"})).refused("no address", 422, "VALIDATION_ERROR"),
+        world.key("post /templates/check", &[]).json(&json!({"type": "LETTER"})).refused(
+            "no type",
+            422,
+            "VALIDATION_ERROR",
+        ),
+        preview(json!({"mjml": "<mjml><p/></mjml>"})).refused("no MJML", 422, "VALIDATION_ERROR"),
+        preview(json!({"contactId": UNKNOWN_ID})).refused("no contact", 404, "CONTACT_NOT_FOUND"),
         world
             .key("post /templates", &[])
             .json(&without(whole.clone(), "from"))

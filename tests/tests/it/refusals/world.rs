@@ -241,8 +241,7 @@ impl World {
         self.make("rule", "/suppressions", rule).await;
         let listed = json!({"email": "held@example.com"});
         self.app.post("/suppressions/addresses").json(&listed).send().await.assert_status(201);
-        let bulk = json!({"contactIds": [self.id("bob"), UNKNOWN_ID]});
-        self.app.post("/contacts/bulk-subscribe").json(&bulk).send().await.assert_status(202);
+        super::contacts::change_many(self).await;
     }
 
     /// A campaign as it is created.
@@ -283,6 +282,16 @@ impl World {
         ] {
             let named = with(self.campaign(), &json!({"name": name}));
             self.make(name, "/campaigns", with(named, &changes)).await;
+        }
+        let template = json!({"name": "L", "subject": "L", "body": "L", "from": "news@lapsed.example"});
+        self.make("lapsed template", "/templates", template).await;
+        // each has a version
+        let again = json!({"body": "<p>Once more</p>"});
+        let path = format!("/templates/{}", self.id("lapsed template"));
+        self.app.patch(&path).json(&again).send().await.assert_status(200);
+        for name in ["draft", "sent", "lapsed"] {
+            let path = format!("/campaigns/{}", self.id(name));
+            self.app.put(&path).json(&again).send().await.assert_status(200);
         }
         let act = async |name: &str, what: &str, body: Value| {
             let path = format!("/campaigns/{}/{what}", self.id(name));

@@ -2,9 +2,11 @@
 
 mod compute;
 mod filters;
+mod history;
 mod live;
 mod members;
 mod nodes;
+mod preview;
 mod single;
 mod usage;
 

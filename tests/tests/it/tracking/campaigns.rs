@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use mailwright_testkit::{App, Engine, Value, both_engines, json};
-use mailwright_tests::{UNKNOWN_ID, as_project, assert_only_keys, create_contact, items, read, text};
+use mailwright_tests::{
+    UNKNOWN_ID, as_project, assert_only_keys, create_contact, items, read, required_header, text,
+};
 
 use super::{Mail, OTHER_PERSON, PERSON, PROGRAM, Visitor, campaign, counts, judged, later, start, visit};
 
@@ -125,6 +127,17 @@ both_engines! {
         assert_eq!(of_place(2), [1, 1, 0]);
         assert_eq!(of_place(3), [3, 2, 0]);
         assert_eq!(of_place(4), [0, 0, 0]);
+
+        let answer = app.get(&format!("/campaigns/{id}/heat")).send().await.assert_status(200);
+        let policy = required_header(&answer, "content-security-policy").to_owned();
+        assert!(policy.starts_with("sandbox;"), "{policy}");
+        let page = answer.text();
+        for (number, said) in [(0, "1 · 14%"), (1, "3 · 43%"), (2, "1 · 14%"), (3, "2 · 29%")] {
+            assert!(page.contains(&format!("<a href=\"#link-{number}\">")), "{page}");
+            assert!(page.contains(&format!("a[href=\"#link-{number}\"]::after{{content:\"{said}\"")), "{page}");
+        }
+        assert!(page.contains("<a href=\"#link-4\">Nobody</a>") && !page.contains("a[href=\"#link-4\"]"), "{page}");
+        assert!(!page.contains("/t/") && !page.contains("/unsubscribe/"), "nothing of a recipient: {page}");
     }
 
     async fn a_heat_map_names_the_links_in_their_order(engine: Engine) {
@@ -151,6 +164,11 @@ both_engines! {
         let neighbour = app.bootstrap("Neighbour", "neighbour.test").await;
         as_project(&app, &neighbour, "GET", &format!("/campaigns/{id}/links")).send().await.assert_status(404);
         app.get(&format!("/campaigns/{UNKNOWN_ID}/links")).send().await.assert_status(404);
+        let draft = text(&made["data"]["id"]);
+        for (campaign, what) in [(draft, "not sent yet"), (UNKNOWN_ID, "unknown")] {
+            assert_eq!(app.get(&format!("/campaigns/{campaign}/heat")).send().await.status, 404, "{what}");
+        }
+        as_project(&app, &neighbour, "GET", &format!("/campaigns/{id}/heat")).send().await.assert_status(404);
     }
 
     async fn the_link_that_nobody_sees_is_none_of_the_heat_map(engine: Engine) {

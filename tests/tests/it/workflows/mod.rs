@@ -27,5 +27,6 @@ mod stats;
 mod usage;
 mod versions;
 mod waiting;
+mod ways;
 mod webhooks;
 mod why;

@@ -128,13 +128,17 @@ pub(super) fn contradictory(fields: &[&str]) -> Response {
     told(StatusCode::UNPROCESSABLE_ENTITY, "The form contradicts itself", &sentence)
 }
 
+/// What is left to do, with its address as seen from these pages, which are below `/auth/`.
+const SIGN_IN: &str = "<a href=\"../app/auth/login\">sign in</a>";
+
 pub(super) fn verified() -> Response {
-    told(StatusCode::OK, "Your address is confirmed", "You can close this page and sign in.")
+    told(StatusCode::OK, "Your address is confirmed", &format!("You can close this page, or {SIGN_IN}."))
 }
 
 pub(super) fn claimed() -> Response {
-    let sentence = "The password was set, and all sessions of the account were ended. You can close this page and sign in.";
-    told(StatusCode::OK, "The account is yours", sentence)
+    let sentence =
+        format!("The password was set, and all sessions of the account were ended. Now {SIGN_IN}.");
+    told(StatusCode::OK, "The account is yours", &sentence)
 }
 
 pub(super) fn disowned(sentence: &str) -> Response {
@@ -151,8 +155,8 @@ pub(super) fn reset(email: &EmailAddress, token: &str, alert: Option<&str>) -> R
 }
 
 pub(super) fn was_reset() -> Response {
-    let sentence = "All sessions of the account were ended. You can close this page and sign in.";
-    told(StatusCode::OK, "The password was set", sentence)
+    let sentence = format!("All sessions of the account were ended. Now {SIGN_IN}.");
+    told(StatusCode::OK, "The password was set", &sentence)
 }
 
 pub(super) fn dead() -> Response {

@@ -1,6 +1,9 @@
-//! `/segments`. Their members are in [`members`].
+//! `/segments`. Their members are in [`members`], conditions that are being edited in [`preview`].
 
+pub(crate) mod history;
 pub(crate) mod members;
+pub(crate) mod of_contact;
+pub(crate) mod preview;
 
 use crate::json::Json;
 use axum::extract::State;

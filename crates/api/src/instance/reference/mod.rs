@@ -42,10 +42,10 @@ static STYLE: LazyLock<Kept> =
 static SCRIPT: LazyLock<Kept> =
     LazyLock::new(|| Kept::new("text/javascript; charset=utf-8", NOTHING, include_str!("reference.js")));
 
-/// The page and what it loads. `order` has the paths of the document in the order in which they are shown.
-pub(crate) fn routes(mut document: Value, order: Vec<String>, facts: Facts) -> Router<App> {
-    // what it is made from goes when it is made
+/// The page and what it loads.
+pub(crate) fn routes(facts: Facts) -> Router<App> {
     let page = Arc::new(LazyLock::new(move || {
+        let (mut document, order) = crate::document_and_order(facts.base_url.as_str());
         values::add(&mut document);
         Kept::new("text/html; charset=utf-8", POLICY, &render(&document, &order, &facts))
     }));

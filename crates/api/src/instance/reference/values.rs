@@ -35,6 +35,8 @@ fn texts() -> Vec<(&'static str, Value)> {
         ("Description", "For everybody who signed up this year"),
         ("DisplayName", "Ada Lovelace"),
         ("DomainText", "news.example.com"),
+        ("DraftHtml", "<h1>Hello {{name ?? \"there\"}}</h1>"),
+        ("DraftSubject", "Hello {{name ?? \"there\"}}"),
         ("Email", "ada@example.org"),
         ("EventName", "order_placed"),
         ("FileName", "invoice.txt"),
@@ -46,6 +48,11 @@ fn texts() -> Vec<(&'static str, Value)> {
         ("MailText", "Hello {{name}}"),
         ("MailboxText", "help@example.com"),
         ("MediaType", "text/plain"),
+        (
+            "Mjml",
+            "<mjml><mj-body><mj-section><mj-column><mj-text>Hello {{name ?? \"there\"}}</mj-text></mj-column>\
+             </mj-section></mj-body></mjml>",
+        ),
         ("Name", "Welcome"),
         ("NewPassword", "correct horse battery"),
         ("Password", "correct horse battery"),
@@ -81,6 +88,25 @@ fn of_mail() -> Vec<(&'static str, Value)> {
                 "type": "TRANSACTIONAL",
             }),
         ),
+        (
+            "PreviewRequest",
+            json!({
+                "subject": "Hello {{name}}",
+                "body": "<h1>Hello {{name}}</h1>",
+                "data": { "name": "Ada" },
+                "format": "json",
+            }),
+        ),
+        (
+            "PreviewForm",
+            json!({ "body": "<h1>Hello {{name}}</h1>", "data": "{\"name\": \"Ada\"}", "format": "text" }),
+        ),
+        (
+            "CheckTemplateRequest",
+            json!({ "subject": "Hello {{name}}", "body": "<h1>Hello {{nmae}}</h1>", "type": "HEADLESS" }),
+        ),
+        ("TestTemplateRequest", json!({ "email": "ada@example.org" })),
+        ("EditorDocument", json!({ "blocks": [{ "type": "text", "text": "Hello" }] })),
         ("UpdateTemplateRequest", json!({ "subject": "Good to see you, {{name ?? \"friend\"}}" })),
         (
             "CreateCampaignRequest",
@@ -95,6 +121,7 @@ fn of_mail() -> Vec<(&'static str, Value)> {
         ("UpdateCampaignRequest", json!({ "subject": "What is new in April" })),
         ("SendCampaignRequest", json!({ "scheduledFor": "2030-03-01T09:00:00Z" })),
         ("RetryCampaignRequest", json!({ "state": "FAILED" })),
+        ("DecideHeldRequest", json!({ "decision": "release" })),
         ("AddDomainRequest", json!({ "domain": "news.example.com" })),
     ]
 }
@@ -131,6 +158,11 @@ fn of_audience() -> Vec<(&'static str, Value)> {
         ("SetContactTopicsRequest", json!({ "topics": [{ "id": topic, "subscribed": true }] })),
         ("FilterTree", condition.clone()),
         ("CreateSegmentRequest", json!({ "name": "Customers on Pro", "condition": condition })),
+        ("PreviewSegmentRequest", json!({ "condition": condition, "sample": 5 })),
+        (
+            "SearchContactsRequest",
+            json!({ "condition": condition, "subscribed": true, "sort": "email", "dir": "asc" }),
+        ),
         ("UpdateSegmentRequest", json!({ "name": "Customers on Pro", "trackMembership": true })),
         ("AddMembersRequest", json!({ "emails": ["ada@example.org"], "createMissing": true })),
         (

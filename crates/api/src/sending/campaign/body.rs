@@ -3,6 +3,7 @@
 use mailwright_core::campaign::AudienceType;
 use mailwright_core::email::Reason;
 use mailwright_core::ids::{SegmentId, TopicId};
+use mailwright_core::issue::Issue;
 use mailwright_core::patch::Patch;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
@@ -11,9 +12,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::error::{ApiError, Result};
-use crate::fields::{Description, Email, Html, Name, SenderName, Subject};
+use crate::fields::{Description, Email, Html, Mjml, Name, SenderName, Subject};
 use crate::filter::FilterTree;
 use crate::schema::Payload;
+use crate::sending::edited::{self, EditorDocument};
 
 /// Most bytes of a body with a campaign in it.
 const MAX_BODY: usize = 25 * 1024 * 1024;
@@ -25,7 +27,12 @@ pub(crate) struct CreateCampaignRequest {
     pub(super) name: Name,
     pub(super) description: Option<Description>,
     pub(super) subject: Subject,
-    pub(super) body: Html,
+    /// Required, unless there is `mjml`.
+    pub(super) body: Option<Html>,
+    /// MJML that the body is made from.
+    pub(super) mjml: Option<Mjml>,
+    /// The document of the editor that made the MJML.
+    pub(super) document: Option<EditorDocument>,
     /// Its domain must be verified.
     pub(super) from: Email,
     pub(super) from_name: Option<SenderName>,
@@ -46,6 +53,16 @@ pub(crate) struct CreateCampaignRequest {
 
 impl Payload for CreateCampaignRequest {
     const MAX_BODY: usize = MAX_BODY;
+
+    fn check(&self) -> Vec<Issue> {
+        let mut issues = edited::check_document(self.document.as_ref());
+        issues.extend(edited::check_present(self.body.as_ref(), self.mjml.as_ref()));
+        issues
+    }
+
+    fn check_across(&self) -> Vec<Issue> {
+        edited::check_together(self.body.as_ref(), self.mjml.as_ref(), self.document.as_ref())
+    }
 }
 
 /// A campaign to replace, or parts of it: fields that are left out stay as they are.
@@ -58,7 +75,12 @@ pub(crate) struct UpdateCampaignRequest {
     #[schema(value_type = Option<Description>)]
     pub(super) description: Patch<Description>,
     pub(super) subject: Option<Subject>,
+    /// Takes away the MJML and the document that there were.
     pub(super) body: Option<Html>,
+    /// MJML that the body is made from.
+    pub(super) mjml: Option<Mjml>,
+    /// The document of the editor that made the MJML. Without it there is none any more.
+    pub(super) document: Option<EditorDocument>,
     /// Its domain must be verified.
     pub(super) from: Option<Email>,
     /// null clears it.
@@ -87,6 +109,14 @@ pub(crate) struct UpdateCampaignRequest {
 
 impl Payload for UpdateCampaignRequest {
     const MAX_BODY: usize = MAX_BODY;
+
+    fn check(&self) -> Vec<Issue> {
+        edited::check_document(self.document.as_ref())
+    }
+
+    fn check_across(&self) -> Vec<Issue> {
+        edited::check_together(self.body.as_ref(), self.mjml.as_ref(), self.document.as_ref())
+    }
 }
 
 /// When a campaign is to be sent. A field of another name is refused: a misspelt one would send to everybody at once.

@@ -1,19 +1,22 @@
 //! `/campaigns`: what a campaign is and says. How it runs is in [`state`], where its mails are in [`ledger`], its
-//! statistics in [`stats`].
+//! statistics in [`stats`], a look at it before in [`review`].
 
 mod body;
 pub(crate) mod ledger;
+pub(crate) mod review;
 pub(crate) mod state;
 pub(crate) mod stats;
-mod view;
+pub(super) mod view;
 
 use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;
-use mailwright_app::sending::campaign::Fields;
+use mailwright_app::sending::campaign::{Fields, Overview};
+use mailwright_app::sending::source::Edited;
 use mailwright_core::campaign::CampaignStatus;
 use mailwright_core::ids::CampaignId;
+use mailwright_core::project::Project;
 use mailwright_store::sending::campaign::{List, Sort};
 
 use self::body::{CreateCampaignRequest, UpdateCampaignRequest};
@@ -24,6 +27,12 @@ use crate::envelope::Success;
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::params::{self, Direction, NamedSort, PageNumber, PageSize, Params, PathText, one_of};
 use crate::schema::Body;
+use crate::sending::edited::{self, EditedView};
+
+/// A campaign with what it is made from.
+fn edited(campaign: Edited<Overview>, project: &Project) -> EditedView<CampaignView> {
+    EditedView::new(campaign, |campaign| CampaignView::new(campaign, project))
+}
 
 /// List campaigns
 #[utoipa::path(get, path = "/campaigns", tag = "Campaigns", operation_id = "listCampaigns", security(("secretKey" = []), ("session" = [])),
@@ -71,21 +80,20 @@ pub(crate) async fn list(
 #[utoipa::path(post, path = "/campaigns", tag = "Campaigns", operation_id = "createCampaign", security(("secretKey" = []), ("session" = [])),
     request_body = CreateCampaignRequest,
     responses(
-        (status = 201, body = Success<CampaignView>),
+        (status = 201, body = Success<EditedView<CampaignView>>),
         (status = 400, description = "The content has an error in the template language, with line and column", body = ErrorEnvelope),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
         (status = 404, description = "The segment or the topic does not exist", body = ErrorEnvelope),
-        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+        (status = 422, description = "Validation failed, or the MJML cannot be rendered", body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     Body(body): Body<CreateCampaignRequest>,
-) -> Result<(StatusCode, Json<Success<CampaignView>>), Failure> {
+) -> Result<(StatusCode, Json<Success<EditedView<CampaignView>>>), Failure> {
     let fields = Fields {
         name: Some(body.name.into()),
         description: body.description.map(String::from).into(),
-        subject: Some(body.subject.into()),
-        body: Some(body.body.into()),
+        texts: edited::texts(Some(body.subject), body.body, body.mjml, body.document),
         from: Some(body.from.0),
         from_name: body.from_name.map(String::from).into(),
         reply_to: body.reply_to.map(|email| email.0).into(),
@@ -96,21 +104,21 @@ pub(crate) async fn create(
         segment: body.segment_id,
         condition: body.audience_condition,
     };
-    let created = app.create_campaign(&project, fields).await?;
-    Ok((StatusCode::CREATED, Json(Success::new(CampaignView::new(created, &project)))))
+    let created = app.create_campaign(&project, &caller.actor, fields).await?;
+    Ok((StatusCode::CREATED, Json(Success::new(edited(created, &project)))))
 }
 
 /// Get a campaign
 #[utoipa::path(get, path = "/campaigns/{id}", tag = "Campaigns", operation_id = "getCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
-    responses((status = 200, body = CampaignView), (status = 404, body = ErrorEnvelope)))]
+    responses((status = 200, body = EditedView<CampaignView>), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn get(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
-) -> Result<Json<CampaignView>> {
-    let campaign = app.campaign(&project, params::uuid(&id)?).await?;
-    Ok(Json(CampaignView::new(campaign, &project)))
+) -> Result<Json<EditedView<CampaignView>>> {
+    let campaign = app.edited_campaign(&project, params::uuid(&id)?).await?;
+    Ok(Json(edited(campaign, &project)))
 }
 
 /// Change a campaign
@@ -119,23 +127,22 @@ pub(crate) async fn get(
 #[utoipa::path(put, path = "/campaigns/{id}", tag = "Campaigns", operation_id = "updateCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = UpdateCampaignRequest,
     responses(
-        (status = 200, body = CampaignView), (status = 404, body = ErrorEnvelope),
+        (status = 200, body = EditedView<CampaignView>), (status = 404, body = ErrorEnvelope),
         (status = 400, description = "The campaign cannot be changed any more, or its content has an error in the template language", body = ErrorEnvelope),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
         (status = 409, description = "Other requests are changing it", body = ErrorEnvelope),
-        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+        (status = 422, description = "Validation failed, or the MJML cannot be rendered", body = ErrorEnvelope)))]
 pub(crate) async fn update(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
     Body(body): Body<UpdateCampaignRequest>,
-) -> Result<Json<CampaignView>, Failure> {
+) -> Result<Json<EditedView<CampaignView>>, Failure> {
     let id: CampaignId = params::uuid(&id)?;
     let fields = Fields {
         name: body.name.map(String::from),
         description: body.description.map(String::from),
-        subject: body.subject.map(String::from),
-        body: body.body.map(String::from),
+        texts: edited::texts(body.subject, body.body, body.mjml, body.document),
         from: body.from.map(|email| email.0),
         from_name: body.from_name.map(String::from),
         reply_to: body.reply_to.map(|email| email.0),
@@ -146,8 +153,8 @@ pub(crate) async fn update(
         segment: body.segment_id,
         condition: body.audience_condition,
     };
-    let updated = app.update_campaign(&project, id, fields).await?;
-    Ok(Json(CampaignView::new(updated, &project)))
+    let updated = app.update_campaign(&project, &caller.actor, id, fields).await?;
+    Ok(Json(edited(updated, &project)))
 }
 
 /// Delete a campaign
@@ -172,12 +179,12 @@ pub(crate) async fn delete(
 /// The copy is a draft.
 #[utoipa::path(post, path = "/campaigns/{id}/duplicate", tag = "Campaigns", operation_id = "duplicateCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
-    responses((status = 201, body = CampaignView), (status = 404, body = ErrorEnvelope)))]
+    responses((status = 201, body = EditedView<CampaignView>), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn duplicate(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
-) -> Result<(StatusCode, Json<CampaignView>)> {
-    let copy = app.duplicate_campaign(&project, params::uuid(&id)?).await?;
-    Ok((StatusCode::CREATED, Json(CampaignView::new(copy, &project))))
+) -> Result<(StatusCode, Json<EditedView<CampaignView>>)> {
+    let copy = app.duplicate_campaign(&project, &caller.actor, params::uuid(&id)?).await?;
+    Ok((StatusCode::CREATED, Json(edited(copy, &project))))
 }

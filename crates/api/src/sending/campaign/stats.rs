@@ -110,8 +110,13 @@ pub(crate) async fn audience(
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignAudience>> {
-    let counted = app.campaign_audience(&project, params::uuid(&id)?).await?;
-    let Counted { unsubscribed, not_in_topic, suppressed, .. } = counted;
-    let excluded = Excluded { unsubscribed, not_in_topic, suppressed };
-    Ok(Json(CampaignAudience { audience: counted.audience, recipients: counted.recipients(), excluded }))
+    Ok(Json(app.campaign_audience(&project, params::uuid(&id)?).await?.into()))
+}
+
+impl From<Counted> for CampaignAudience {
+    fn from(counted: Counted) -> Self {
+        let Counted { audience, unsubscribed, not_in_topic, suppressed } = counted;
+        let excluded = Excluded { unsubscribed, not_in_topic, suppressed };
+        Self { audience, recipients: counted.recipients(), excluded }
+    }
 }

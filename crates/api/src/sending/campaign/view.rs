@@ -76,7 +76,7 @@ pub(crate) struct CampaignView {
 }
 
 impl CampaignView {
-    pub(super) fn new(overview: Overview, project: &Project) -> Self {
+    pub(in crate::sending) fn new(overview: Overview, project: &Project) -> Self {
         let total_recipients = overview.recipients();
         let Overview { campaign, ledger, segment } = overview;
         Self {
@@ -150,9 +150,9 @@ pub(crate) struct RetriedCampaign {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SentTest {
     /// Always true.
-    pub(super) success: bool,
+    pub(in crate::sending) success: bool,
     /// What happens next, as a sentence.
-    pub(super) message: String,
+    pub(in crate::sending) message: String,
     /// Id of the mail, for `/emails/{id}`.
-    pub(super) email: EmailId,
+    pub(in crate::sending) email: EmailId,
 }

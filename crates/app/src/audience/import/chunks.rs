@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mailwright_core::csv::{Position, Read, Reader};
+use mailwright_core::csv::{Fault, Position, Read, Reader};
 use mailwright_core::import::{Layout, RowFailure};
 
 use crate::error::Result;
@@ -109,9 +109,7 @@ impl<Columns: Layout> Chunks<Columns> {
         let line = self.reader.line();
         let cells = match self.reader.cells() {
             Ok(cells) => cells,
-            Err(fault) if self.columns.is_none() => {
-                return Err(format!("The header cannot be read. {fault}"));
-            }
+            Err(fault) if self.columns.is_none() => return Err(unreadable(&fault)),
             Err(fault) => {
                 let error = fault.to_string();
                 self.chunk.failures.push(RowFailure { row: line, email: String::new(), error });
@@ -133,15 +131,24 @@ impl<Columns: Layout> Chunks<Columns> {
     }
 }
 
-pub(super) fn header<Columns: Layout>(file: &[u8]) -> Result<(Arc<Columns>, Position), String> {
-    let mut chunks = Chunks::<Columns>::default();
-    let (_, read) = chunks.reader.read(file);
-    if read != Read::Record && chunks.reader.finish() != Read::Record {
+/// What `read` makes of the header of a file, and where the rows begin.
+pub(super) fn header<C>(
+    file: &[u8],
+    read: impl FnOnce(&[&str]) -> Result<C, String>,
+) -> Result<(C, Position), String> {
+    let mut reader = Reader::default();
+    let (_, found) = reader.read(file);
+    if found != Read::Record && reader.finish() != Read::Record {
         return Err(NO_ROWS.to_owned());
     }
-    chunks.record()?;
-    let position = chunks.reader.position();
-    chunks.columns.map(|columns| (columns, position)).ok_or_else(|| NO_ROWS.to_owned())
+    let cells = reader.cells().map_err(|fault| unreadable(&fault))?;
+    let cells: Result<Vec<_>, _> = cells.map(std::str::from_utf8).collect();
+    let columns = read(&cells.map_err(|_| not_utf8(reader.line()))?)?;
+    Ok((columns, reader.position()))
+}
+
+fn unreadable(fault: &Fault) -> String {
+    format!("The header cannot be read. {fault}")
 }
 
 pub(super) fn not_utf8(line: u64) -> String {

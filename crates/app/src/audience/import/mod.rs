@@ -3,6 +3,7 @@
 //! records, `core::import` says what header, rows and cells mean.
 
 mod chunks;
+mod preview;
 mod rows;
 mod upload;
 mod verified;
@@ -10,9 +11,10 @@ mod verified;
 use std::sync::Arc;
 
 use mailwright_core::ids::JobId;
-use mailwright_core::import::{Columns, ImportProgress, MAX_FAILURES, RowFailure};
+use mailwright_core::import::{Columns, ImportProgress, MAX_FAILURES, Mapping, RowFailure};
 use mailwright_core::job::{JobKind, JobState};
 use mailwright_core::project::Project;
+use mailwright_store::background::job::Job;
 use mailwright_store::body;
 use mailwright_store::{Patience, retrying};
 
@@ -21,6 +23,8 @@ use crate::background::job::{Status, from_value, to_value};
 use crate::error::Result;
 
 pub use chunks::{Chunk, Chunks, NO_ROWS};
+use preview::check_mapping;
+pub use preview::{AT_ONCE as PREVIEWS_AT_ONCE, Preview};
 pub use rows::Applied;
 use rows::apply;
 pub(crate) use upload::{Import, UploadedFile, keep_failures};
@@ -39,15 +43,40 @@ pub struct Imported {
 }
 
 impl App {
-    /// Queues the import of an uploaded file. With `verifies`, rows whose address cannot receive mail fail.
-    pub async fn queue_import(&self, project: &Project, file: Vec<u8>, verifies: bool) -> Result<JobId> {
-        let begun = ImportProgress { verifies, ..ImportProgress::default() };
-        self.queue_job(project, JobKind::ImportContacts, file, to_value(&begun), None).await
+    /// Queues the import of an uploaded file. Its columns are for what the mapping says. With `verifies`, rows whose
+    /// address cannot receive mail fail.
+    pub async fn queue_import(
+        &self,
+        project: &Project,
+        file: Vec<u8>,
+        mapping: &Mapping,
+        verifies: bool,
+    ) -> Result<JobId> {
+        check_mapping(&file, mapping)?;
+        let mut input = if mapping.is_empty() { Vec::new() } else { mapping.text().into_bytes() };
+        let begun = ImportProgress { verifies, mapping: input.len() as u64, ..ImportProgress::default() };
+        input.extend(file);
+        self.queue_job(project, JobKind::ImportContacts, input, to_value(&begun), None).await
     }
 
     /// A chunk of which rows fail whose address cannot receive mail, with the reason.
     pub async fn verified_chunk(&self, project: &Project, chunk: &Chunk<Columns>) -> Result<Chunk<Columns>> {
         Ok(verified(self, project.number, chunk).await?)
+    }
+
+    /// The last imports of a project, the newest first, with their counts so far.
+    pub async fn imports(&self, project: &Project) -> Result<Vec<(Job, ImportProgress)>> {
+        let jobs = self.jobs(project, &[JobKind::ImportContacts]).await?;
+        let counted = |job: Job| {
+            let counts = from_value(&job.progress).unwrap_or_default();
+            (job, counts)
+        };
+        Ok(jobs.into_iter().map(counted).collect())
+    }
+
+    /// The rows of an import that failed so far, as far as they are kept; `None` when the project has no such import.
+    pub async fn import_failures(&self, project: &Project, id: JobId) -> Result<Option<Vec<RowFailure>>> {
+        self.job_failures(project, id, &[JobKind::ImportContacts], MAX_FAILURES).await
     }
 
     /// How an import is getting on; `None` when the project has no such import.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use mailwright_core::csv::Position;
 use mailwright_core::ids::ProjectNumber;
-use mailwright_core::import::{Columns, ImportProgress, Layout, MAX_FAILURES, RowFailure};
+use mailwright_core::import::{Columns, ImportProgress, Layout, MAX_FAILURES, Mapping, RowFailure};
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
 use mailwright_store::background::job::{self as store, ClaimRef, Progress};
@@ -15,7 +15,7 @@ use super::chunks::{Chunk, Chunks, NO_ROWS, header, not_utf8};
 use super::rows::apply;
 use super::verified::verified;
 use crate::App;
-use crate::background::job::{Ask, Batch, JobHandler, Part, StepResult, from_value, to_value};
+use crate::background::job::{Ask, Batch, JobHandler, Part, StepResult, UNEXPECTED, from_value, to_value};
 use crate::error::Result;
 
 /// An uploaded file, cut into chunks.
@@ -29,12 +29,17 @@ pub(crate) struct UploadedFile<Columns> {
 impl<Columns: Layout> UploadedFile<Columns> {
     /// Checks the whole file: its faults must be found before a row is imported.
     pub(crate) fn open(content: Vec<u8>) -> Result<Self, String> {
-        if let Err(error) = std::str::from_utf8(&content) {
-            let lines = content[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
-            return Err(not_utf8(lines as u64));
-        }
-        let (columns, header_end) = header(&content)?;
-        let file = Self { content, columns, header_end };
+        Self::open_as(content, |names| Columns::new(names.iter().copied()))
+    }
+
+    /// The same for a file whose columns are what `read` makes of its header.
+    fn open_as(
+        content: Vec<u8>,
+        read: impl FnOnce(&[&str]) -> Result<Columns, String>,
+    ) -> Result<Self, String> {
+        check_utf8(&content)?;
+        let (columns, header_end) = header(&content, read)?;
+        let file = Self { content, columns: Arc::new(columns), header_end };
         if file.chunk(Position::default())?.0.is_empty() {
             return Err(NO_ROWS.to_owned());
         }
@@ -58,6 +63,14 @@ impl<Columns: Layout> UploadedFile<Columns> {
     }
 }
 
+/// Says where a file is not UTF-8.
+pub(super) fn check_utf8(content: &[u8]) -> Result<(), String> {
+    std::str::from_utf8(content).map(drop).map_err(|error| {
+        let lines = content[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
+        not_utf8(lines as u64)
+    })
+}
+
 /// Keeps rows that failed, in their order, beside the `before` that did: the first of them all.
 pub(crate) async fn keep_failures(
     tx: &mut Tx<'_>,
@@ -78,8 +91,17 @@ pub(crate) struct Import {
 }
 
 impl Import {
-    pub(crate) fn open(project: ProjectNumber, file: Vec<u8>) -> Result<Self, String> {
-        Ok(Self { project, file: UploadedFile::open(file)? })
+    /// The input is the file, with the mapping before it if there is one.
+    pub(crate) fn open(project: ProjectNumber, progress: &Value, mut input: Vec<u8>) -> Result<Self, String> {
+        let begun: ImportProgress = from_value(progress)?;
+        let file = input.split_off((begun.mapping as usize).min(input.len()));
+        let mapping = if input.is_empty() {
+            Mapping::default()
+        } else {
+            Mapping::parse(&String::from_utf8_lossy(&input)).map_err(|_| UNEXPECTED.to_owned())?
+        };
+        let file = UploadedFile::open_as(file, |names| Columns::mapped(names, &mapping))?;
+        Ok(Self { project, file })
     }
 }
 

@@ -9,6 +9,7 @@ use mailwright_core::segment::{
     Graph, MAX_CONDITION, MAX_EXPANDED, MAX_NESTING, Node, Problem, Segment, SegmentType, mentions,
 };
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::error::{Error, Result};
 
@@ -38,22 +39,42 @@ pub(crate) fn unknown(json: &Value, known: &BTreeSet<SegmentId>) -> Vec<Issue> {
 /// size.
 pub(super) fn references(all: &[Segment], segment: &Segment) -> Result<()> {
     let Some(json) = condition_of(segment) else { return Ok(()) };
-    let mut known: BTreeSet<SegmentId> = all.iter().map(|s| s.id).collect();
-    known.insert(segment.id);
-    let unknown = unknown(json, &known);
+    let known = all.iter().map(|s| s.id).chain([segment.id]).collect();
+    known_and_bounded(all, &known, json, segment.id, node(segment))
+}
+
+/// The same for a condition that no segment has.
+pub(super) fn references_of_none(all: &[Segment], json: &Value) -> Result<()> {
+    let known = all.iter().map(|s| s.id).collect();
+    known_and_bounded(all, &known, json, SegmentId::from(Uuid::nil()), Node::new(Some(json), true))
+}
+
+fn known_and_bounded(
+    all: &[Segment],
+    known: &BTreeSet<SegmentId>,
+    json: &Value,
+    id: SegmentId,
+    node: Node,
+) -> Result<()> {
+    let unknown = unknown(json, known);
     if !unknown.is_empty() {
         return Err(Error::Condition(unknown.into_iter().map(under_condition).collect()));
     }
     let mut graph = graph(all);
-    graph.insert(segment.id, node(segment));
+    graph.insert(id, node);
+    let named = |id: SegmentId| {
+        if id.as_uuid().is_nil() { "this condition".to_owned() } else { format!("segment {id}") }
+    };
     let message = match graph.check() {
         Ok(()) => return Ok(()),
         Err(Problem::Circle) => "Segments must not refer to each other in a circle.".to_owned(),
         Err(Problem::TooLarge(id)) => format!(
-            "With the segments it refers to, segment {id} would have more than {MAX_EXPANDED} filters. Track one of them."
+            "With the segments it refers to, {} would have more than {MAX_EXPANDED} filters. Track one of them.",
+            named(id)
         ),
         Err(Problem::TooDeep(id)) => format!(
-            "Segment {id} would refer to segments more than {MAX_NESTING} levels deep. Track one of them."
+            "With the segments it refers to, {} would be more than {MAX_NESTING} segments deep. Track one of them.",
+            named(id)
         ),
     };
     Err(Error::Condition(vec![Issue::new("condition", "custom", message)]))

@@ -11,8 +11,11 @@
 
 mod check;
 mod compute;
+mod history;
 mod live;
 mod member;
+mod of_contact;
+mod preview;
 mod refresher;
 mod usage;
 
@@ -38,7 +41,10 @@ use crate::error::{Error, Resource, Result};
 
 pub use compute::Computed;
 pub use member::Added;
+pub use of_contact::Segmented;
+pub use preview::Preview;
 
+pub use history::DAYS_KEPT;
 pub(crate) use live::LiveSegments;
 pub(crate) use refresher::start;
 

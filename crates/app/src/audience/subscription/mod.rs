@@ -11,6 +11,7 @@ pub(crate) mod tag;
 use mailwright_core::ids::{ContactId, TopicId};
 use mailwright_core::topic::Topic;
 use mailwright_store::audience::confirmation;
+use mailwright_store::audience::consent;
 use mailwright_store::audience::contact::{self, Change};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::body;
@@ -96,14 +97,17 @@ impl App {
                 // who refuses does not wait to be asked
                 confirmation::withdraw_all(tx, number, id).await?;
             }
+            // mails are locked before contacts, as by who brings news of them
+            let mail = sent_to(tx, number, id, because_of).await?;
+            let evidence = who.evidence(act, mail);
             if is_out {
+                if left.is_none() && contact::hold(tx, number, id).await? {
+                    consent::refuse_again(tx, number, id, evidence, now).await?;
+                }
                 return Ok(());
             }
             let mut deltas = Deltas::default();
-            // mails are locked before contacts, as by who brings news of them
-            let mail = sent_to(tx, number, id, because_of).await?;
             let opt_out = OptOut::open(tx, number, mail).await?;
-            let evidence = who.evidence(act, mail);
             let is_changed = if let Some(left) = &left {
                 if !contact::hold(tx, number, id).await? {
                     return Err(Error::not_found(Resource::Contact, id));

@@ -8,7 +8,7 @@ use mailwright_core::filter::Facts;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::execution::Execution;
-use mailwright_core::workflow::figures::{Figure, changes};
+use mailwright_core::workflow::figures::{Figure, changes, ways};
 use mailwright_core::workflow::lifecycle::{cancel, fail, waits_for};
 use mailwright_core::workflow::run::{Told, run};
 use mailwright_core::workflow::world::Input;
@@ -322,6 +322,8 @@ fn count(
     if let Some(compiled) = versions.get(&(stored.workflow, stored.version)) {
         let found = changes(&compiled.version, before, &stored.execution);
         figures::add(deltas.sums(), project, stored.workflow, &found);
+        let taken = ways(&compiled.version, before, &stored.execution);
+        figures::add_ways(deltas.sums(), project, stored.workflow, &taken);
     }
 }
 

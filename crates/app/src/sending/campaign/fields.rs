@@ -10,7 +10,7 @@ use mailwright_core::template::TemplateType;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::sending::template::check_syntax;
+use crate::sending::source::Texts;
 
 /// Fields of a new campaign, or of a change to one.
 #[derive(Debug, Clone, Default)]
@@ -19,10 +19,8 @@ pub struct Fields {
     pub name: Option<String>,
     /// Internal note.
     pub description: Patch<String>,
-    /// Subject.
-    pub subject: Option<String>,
-    /// HTML.
-    pub body: Option<String>,
+    /// Subject, and HTML or what it is made from.
+    pub texts: Texts,
     /// Sender address.
     pub from: Option<EmailAddress>,
     /// Sender name.
@@ -44,10 +42,6 @@ pub struct Fields {
 }
 
 impl Fields {
-    pub(super) fn check_syntax(&self) -> Result<()> {
-        check_syntax(self.subject.as_deref(), self.body.as_deref())
-    }
-
     /// The audience that the fields ask for; fields that are left out keep the values of the previous audience.
     pub(super) fn audience(&self, before: Option<&Audience>) -> Result<Audience> {
         let required = |field: &str, of: &str| {
@@ -79,8 +73,8 @@ impl Fields {
         }
         set(&mut campaign.name, self.name);
         self.description.apply(&mut campaign.description);
-        set(&mut campaign.subject, self.subject);
-        set(&mut campaign.body, self.body);
+        set(&mut campaign.subject, self.texts.subject);
+        set(&mut campaign.body, self.texts.body);
         set(&mut campaign.from, self.from);
         self.from_name.apply(&mut campaign.from_name);
         self.reply_to.apply(&mut campaign.reply_to);

@@ -1,19 +1,19 @@
-//! Campaigns: their records (here), what they are made of (`fields`), who gets them (`audience`), what can be done with them
-//! (`state`, `test_mail`), their statistics (`stats`), and the background work that carries them out (`runner`).
+//! Campaigns: their records (here), what they are made of (`fields`, `edit`), who gets them (`audience`), what can be done
+//! with them (`state`), a look at them before (`review`), their statistics (`stats`), and the background work that carries
+//! them out (`runner`).
 
 mod audience;
+mod edit;
 mod fields;
+mod review;
 pub(crate) mod runner;
 mod state;
 mod stats;
-mod test_mail;
-
-use std::sync::Arc;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Audience, Campaign, CampaignStatus, Ledger};
-use mailwright_core::ids::{CampaignId, ProjectNumber};
+use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::segment::Segment;
 use mailwright_core::template::TemplateType;
@@ -22,19 +22,19 @@ use mailwright_store::audience::segment;
 use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::campaign::{self as store, List, ledger};
-use mailwright_store::{Door, Rx, Tx, pause};
+use mailwright_store::{Door, Rx, Tx};
 use serde_json::json;
 
 use crate::App;
 use crate::audience::topic::keep_topic;
 use crate::error::{Error, Resource, Result};
 use crate::sending::domain::{check_may_send, required_sender};
+use crate::sending::source::{self, Change, Edited, Owner, Saver, Source};
+use crate::sending::test_mail::Tested;
 
 pub use fields::Fields;
+pub use review::{Estimate, MissingValue, Problem, Review};
 pub use stats::LedgerPage;
-
-/// How often a change is begun again that another one got in the way of.
-const TRIES: u32 = 10;
 
 /// A campaign with its stats.
 #[derive(Debug, Clone)]
@@ -86,20 +86,46 @@ impl App {
         read.await?.ok_or_else(|| Error::not_found(Resource::Campaign, id))
     }
 
+    /// One campaign with what it is made from.
+    pub async fn edited_campaign(&self, project: &Project, id: CampaignId) -> Result<Edited<Overview>> {
+        let number = project.number;
+        let read = self.read(body!(async |rx| {
+            let Some(of) = overview(rx, number, id).await? else { return Ok(None) };
+            let current = source::current(rx, number, Owner::Campaign(id), of.campaign.updated_at).await?;
+            Ok(Some(Edited { of, current }))
+        }));
+        read.await?.ok_or_else(|| Error::not_found(Resource::Campaign, id))
+    }
+
     /// Creates a campaign, which is a draft.
-    pub async fn create_campaign(&self, project: &Project, fields: Fields) -> Result<Overview> {
-        fields.check_syntax()?;
+    pub async fn create_campaign(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        mut fields: Fields,
+    ) -> Result<Edited<Overview>> {
+        fields.texts = self.complete(project, fields.texts).await?;
+        let made_from = match fields.texts.change() {
+            Change::Stays => Source::default(),
+            Change::Is(source) => source,
+        };
         let audience = fields.audience(None)?;
         let from = required_sender(fields.from.as_ref())?;
         let mut campaign = blank(audience, from, self.0.clock.now());
         fields.apply(&mut campaign);
         campaign.recipients = self.count_audience(project, &campaign).await?.recipients();
-        self.store_campaign(project.number, campaign, true).await
+        self.store_campaign(project.number, actor, (campaign, made_from), true).await
     }
 
     /// Copies a campaign, wherever it stands, into a draft.
-    pub async fn duplicate_campaign(&self, project: &Project, id: CampaignId) -> Result<Overview> {
-        let original = self.campaign(project, id).await?.campaign;
+    pub async fn duplicate_campaign(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        id: CampaignId,
+    ) -> Result<Edited<Overview>> {
+        let Edited { of, current } = self.edited_campaign(project, id).await?;
+        let original = of.campaign;
         let topic = self.known_topic(project.number, original.topic).await?;
         let mut copy = Campaign {
             name: format!("{} (Copy)", original.name),
@@ -114,92 +140,51 @@ impl App {
             ..blank(original.audience, original.from, self.0.clock.now())
         };
         copy.recipients = self.count_audience(project, &copy).await?.recipients();
-        self.store_campaign(project.number, copy, false).await
+        self.store_campaign(project.number, actor, (copy, current.source), false).await
     }
 
     async fn store_campaign(
         &self,
         number: ProjectNumber,
-        campaign: Campaign,
+        actor: &Actor,
+        new: (Campaign, Source),
         check_sender: bool,
-    ) -> Result<Overview> {
+    ) -> Result<Edited<Overview>> {
         let leaves = self.mail_leaves();
+        let saver = Saver { actor: actor.clone(), at: new.0.created_at };
         self.write(body!(async |tx| {
+            let (campaign, made_from) = new;
             if check_sender {
                 check_may_send(tx, number, &campaign.from, leaves).await?;
             }
             keep_topic(tx, number, campaign.topic).await?;
             store::create(tx, number, &campaign).await?;
-            known(tx, number, campaign.id).await
+            let owner = Owner::Campaign(campaign.id);
+            let current = source::begin(tx, number, owner, made_from, &saver).await?;
+            Ok(Edited { of: known(tx, number, campaign.id).await?, current })
         }))
         .await
     }
 
-    /// Changes a campaign that has not started. Fields that are left out stay as they are.
-    pub async fn update_campaign(
+    /// Sends a campaign to one address, as a test. It is no part of the campaign's stats.
+    pub async fn test_campaign(
         &self,
         project: &Project,
         id: CampaignId,
-        fields: Fields,
-    ) -> Result<Overview> {
-        fields.check_syntax()?;
-        let mut tries = 0;
-        loop {
-            let before = self.campaign(project, id).await?.campaign;
-            let after = self.changed(project, &before, fields.clone()).await?;
-            match self.replace(project.number, before, after, fields.from.is_some()).await {
-                Err(Error::ChangedMeanwhile(_)) if tries < TRIES => {
-                    tokio::time::sleep(pause(tries)).await;
-                    tries += 1;
-                }
-                other => return other,
-            }
-        }
-    }
-
-    /// The campaign that a change makes of another one.
-    async fn changed(&self, project: &Project, before: &Campaign, fields: Fields) -> Result<Campaign> {
-        check_editable(before)?;
-        let mut after = Campaign { audience: fields.audience(Some(&before.audience))?, ..before.clone() };
-        fields.apply(&mut after);
-        let same_audience = after.audience == before.audience;
-        if before.status == CampaignStatus::Scheduled && !same_audience {
-            return Err(Error::BadRequest(
-                "The audience of a scheduled campaign cannot be changed. Cancel the schedule first.".into(),
-            ));
-        }
-        if !same_audience || after.kind != before.kind || after.topic != before.topic {
-            after.recipients = self.count_audience(project, &after).await?.recipients();
-        }
-        after.updated_at = self.0.clock.now();
-        Ok(after)
-    }
-
-    /// Stores a changed campaign, unless it was changed by somebody else meanwhile.
-    async fn replace(
-        &self,
-        number: ProjectNumber,
-        before: Campaign,
-        after: Campaign,
-        check_sender: bool,
-    ) -> Result<Overview> {
-        let (change, leaves) = (Arc::new((before, after)), self.mail_leaves());
-        let written = self.write(move |tx| {
-            let change = Arc::clone(&change);
-            Box::pin(async move {
-                let (before, after) = &*change;
-                if locked(tx, number, before.id).await? != *before {
-                    return Err(Error::ChangedMeanwhile(Resource::Campaign));
-                }
-                if check_sender {
-                    check_may_send(tx, number, &after.from, leaves).await?;
-                }
-                keep_topic(tx, number, after.topic).await?;
-                store::update(tx, number, after).await?;
-                known(tx, number, after.id).await
-            })
-        });
-        written.await
+        to: EmailAddress,
+    ) -> Result<EmailId> {
+        let campaign = self.campaign(project, id).await?.campaign;
+        let tested = Tested {
+            subject: campaign.subject,
+            body: campaign.body,
+            from: campaign.from,
+            from_name: campaign.from_name,
+            reply_to: campaign.reply_to,
+            kind: campaign.kind,
+            topic: campaign.topic,
+            campaign: Some(id),
+        };
+        self.send_test(project, tested, to).await
     }
 
     /// Removes a campaign that is neither scheduled nor under way. Its mails stay.

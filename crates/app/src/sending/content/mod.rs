@@ -14,6 +14,7 @@ pub(crate) use compose::{bound, compose, share};
 pub use links::Link;
 pub(crate) use links::{Spot, from_json as links_from_json, leads_somewhere};
 pub(crate) use prepare::Prepared;
+pub(crate) use variables::FIXED;
 
 /// The class of mail that content without a template is.
 pub(crate) const INLINE_KIND: TemplateType = TemplateType::Transactional;

@@ -6,7 +6,16 @@ use serde_json::Value;
 
 use super::prepare::Prepared;
 
+/// The names that every mail has a value for: those of its contact and of the contact's pages.
+pub(crate) const FIXED: [&str; 7] =
+    ["id", "svc_id", "email", "svc_email", "unsubscribeUrl", "subscribeUrl", "manageUrl"];
+
 impl Prepared {
+    /// Whether its mails differ by more than the address: it names values that not all of them share.
+    pub(crate) fn has_own_values(&self) -> bool {
+        self.names.iter().any(|name| !FIXED.contains(&name.as_str()) && !self.shared.contains_key(name))
+    }
+
     /// The request's values that the content uses.
     pub(super) fn used<'r>(&self, request: &'r Data) -> impl Iterator<Item = (&'r String, &'r Value)> {
         let all = self.names.contains("data");

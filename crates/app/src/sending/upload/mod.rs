@@ -7,7 +7,7 @@
 //! written under a name that was used before: what one request removes is never what another one has just written.
 
 mod objects;
-mod places;
+pub(super) mod places;
 mod removing;
 pub(crate) mod s3;
 

@@ -1,5 +1,6 @@
-//! Who may have a picture decoded now. Decoding takes a processor and up to 60 MB for up to a second, so few pictures are
-//! decoded at once, projects take turns, and few wait.
+//! Who may have a picture decoded now, or a mail rendered that somebody edits. Decoding takes a processor and up to 60 MB
+//! for up to a second, so few pictures are decoded at once, projects take turns, and few wait. Mails have places of their
+//! own, of which the same is true.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,17 +8,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mailwright_core::ids::ProjectNumber;
 use tokio::sync::oneshot;
 
-/// Pictures that are decoded at once in a process.
+/// Pictures that are decoded at once in a process, and mails that are rendered.
 const AT_ONCE: usize = 2;
-/// Pictures of one project that are decoded or wait for it.
-pub(super) const MOST_OF_PROJECT: usize = 32;
+/// Pictures or mails of one project that have a place or wait for it.
+pub(in crate::sending) const MOST_OF_PROJECT: usize = 32;
 /// The same of all projects.
-pub(super) const MOST: usize = 64;
+pub(in crate::sending) const MOST: usize = 64;
 
 /// Why somebody cannot wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Full {
-    /// The project has as many pictures under way as it may.
+pub(in crate::sending) enum Full {
+    /// The project has as many under way as it may.
     Project,
     /// The process has.
     Process,
@@ -25,7 +26,7 @@ pub(super) enum Full {
 
 /// The places of a process. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Places(Arc<Mutex<Inner>>);
+pub(in crate::sending) struct Places(Arc<Mutex<Inner>>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -39,14 +40,14 @@ struct Inner {
 
 /// A place, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(in crate::sending) struct Place {
     project: ProjectNumber,
     places: Places,
 }
 
 impl Places {
     /// Waits for a place.
-    pub(super) async fn take(&self, project: ProjectNumber) -> Result<Place, Full> {
+    pub(in crate::sending) async fn take(&self, project: ProjectNumber) -> Result<Place, Full> {
         let turn = {
             let mut inner = self.lock();
             if inner.under_way.values().sum::<usize>() >= MOST {

@@ -67,9 +67,9 @@ fn programs_and_previews_are_scanners() {
 #[test]
 fn proxies_fetch_before_anybody_reads() {
     let apple = [
-        ("17.58.1.2", IPHONE_MAIL, Reason::Address),
-        ("17.58.1.2", APPLE, Reason::Pair),
-        (CLOUD[0], APPLE, Reason::Agent),
+        ("17.58.1.2", IPHONE_MAIL, HitReason::Address),
+        ("17.58.1.2", APPLE, HitReason::Pair),
+        (CLOUD[0], APPLE, HitReason::Agent),
     ];
     for (address, agent, reason) in apple {
         for after in [1_000, 50_000, 80_000_000] {
@@ -83,11 +83,11 @@ fn proxies_fetch_before_anybody_reads() {
     );
     let hits = [open(50_000, APPLE, "172.224.224.5")];
     let found = judge(&relay.unwrap(), &Timing::default(), &mail(3), &[], &hits).hits.remove(0);
-    assert_eq!((found.class, found.reason), (HitClass::Proxy, Reason::Pair));
+    assert_eq!((found.class, found.reason), (HitClass::Proxy, HitReason::Pair));
     for (after, class) in [(2_900, HitClass::Proxy), (3_000, HitClass::Proxy), (3_001, HitClass::Human)] {
         let found = judged(&mail(3), &[open(after, GMAIL, "66.249.84.7")]).remove(0);
         assert_eq!(found.class, class, "{after}");
-        assert_eq!(found.reason == Reason::Prefetch, class == HitClass::Proxy);
+        assert_eq!(found.reason == HitReason::Prefetch, class == HitClass::Proxy);
     }
 }
 
@@ -116,9 +116,9 @@ fn nobody_clicks_so_soon() {
 #[test]
 fn an_open_is_early_where_a_machine_was_at_work() {
     let hits = [open(1_500, FIREFOX, "84.170.12.34"), click(1_000, 1, CHROME, CLOUD[0])];
-    assert_eq!(reasons(&mail(3), &hits), [Reason::EarlyOpen, Reason::TooSoon]);
+    assert_eq!(reasons(&mail(3), &hits), [HitReason::EarlyOpen, HitReason::TooSoon]);
     let later = [open(2_500, FIREFOX, "84.170.12.34"), click(1_000, 1, CHROME, CLOUD[0])];
-    assert_eq!(reasons(&mail(3), &later), [Reason::Ordinary, Reason::TooSoon]);
+    assert_eq!(reasons(&mail(3), &later), [HitReason::Ordinary, HitReason::TooSoon]);
 }
 
 #[test]
@@ -161,12 +161,18 @@ fn who_follows_the_invisible_link_is_a_machine_with_its_company() {
         click(360_001, 1, FIREFOX, "20.1.2.3"),
         click(310_000, 1, CHROME, "20.1.3.1"),
     ];
-    let expected =
-        [Reason::Trap, Reason::Company, Reason::Company, Reason::Company, Reason::Ordinary, Reason::Ordinary];
+    let expected = [
+        HitReason::Trap,
+        HitReason::Company,
+        HitReason::Company,
+        HitReason::Company,
+        HitReason::Ordinary,
+        HitReason::Ordinary,
+    ];
     assert_eq!(reasons(&mail(9), &hits), expected);
     // whatever else is known of it
     let gmail = judged(&mail(9), &[click(300_000, TRAP, GMAIL, "66.249.84.7")]);
-    assert_eq!(gmail[0].reason, Reason::Trap);
+    assert_eq!(gmail[0].reason, HitReason::Trap);
 }
 
 #[test]
@@ -177,8 +183,11 @@ fn the_network_of_a_burst_is_its_company() {
     hits.push(click(12_100, 0, CHROME, "34.1.1.1"));
     hits.push(click(40_000, 0, IPHONE, "2600:1f18::9"));
     let found = reasons(&mail(3), &hits);
-    assert_eq!(found[..3], [Reason::Burst; 3]);
-    assert_eq!(found[3..], [Reason::Company, Reason::Company, Reason::Ordinary, Reason::Ordinary]);
+    assert_eq!(found[..3], [HitReason::Burst; 3]);
+    assert_eq!(
+        found[3..],
+        [HitReason::Company, HitReason::Company, HitReason::Ordinary, HitReason::Ordinary]
+    );
 }
 
 #[test]

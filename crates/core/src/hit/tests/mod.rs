@@ -6,7 +6,7 @@ mod properties;
 mod published;
 mod tables;
 
-use super::{HitClass, Judged, Judgement, MailFacts, RawHit, Reason, Tables, Target, Timing, judge};
+use super::{HitClass, HitReason, Judged, Judgement, MailFacts, RawHit, Tables, Target, Timing, judge};
 use crate::time::Timestamp;
 
 const HANDED_OVER: Timestamp = Timestamp(1_800_000_000_000);
@@ -61,7 +61,7 @@ fn classes(mail: &MailFacts, hits: &[RawHit]) -> Vec<HitClass> {
     judged(mail, hits).into_iter().map(|judgement| judgement.class).collect()
 }
 
-fn reasons(mail: &MailFacts, hits: &[RawHit]) -> Vec<Reason> {
+fn reasons(mail: &MailFacts, hits: &[RawHit]) -> Vec<HitReason> {
     judged(mail, hits).into_iter().map(|judgement| judgement.reason).collect()
 }
 
@@ -94,12 +94,12 @@ fn prefetches_are_told_by_their_headers() {
 
 #[test]
 fn reasons_are_sentences_that_name_the_owner() {
-    for reason in Reason::ALL {
+    for reason in HitReason::ALL {
         for owner in [None, Some("Barracuda")] {
             let words = reason.words(owner);
             assert!(words.ends_with('.') && words.len() < 120, "{words}");
         }
-        assert_eq!(Reason::from_name(reason.as_str()), Some(reason));
+        assert_eq!(HitReason::from_name(reason.as_str()), Some(reason));
     }
     let barracuda = judged(&mail(3), &[click(600_000, 1, CHROME, "209.222.82.7")]).remove(0);
     assert_eq!(barracuda.words(), "The address belongs to Barracuda.");

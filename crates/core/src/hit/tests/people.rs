@@ -27,7 +27,7 @@ fn people_open_and_click() {
                 open(3_600_000, mail_program, address),
             ];
             all(HitClass::Human, &mail(8), &hits);
-            assert_eq!(reasons(&mail(8), &hits), [Reason::Ordinary; 4]);
+            assert_eq!(reasons(&mail(8), &hits), [HitReason::Ordinary; 4]);
         }
     }
 }
@@ -57,13 +57,13 @@ fn an_image_proxy_shows_that_a_person_opened_the_mail() {
         let hits = [open(20_000, agent, "66.249.84.7"), click(40_000, 1, CHROME, HOME)];
         let found = judged(&mail(3), &hits);
         assert_eq!(found[0].class, HitClass::Human);
-        assert_eq!((found[0].reason, found[0].owner.as_deref()), (Reason::ImageProxy, Some(owner)));
-        assert_eq!(found[1].reason, Reason::Ordinary);
+        assert_eq!((found[0].reason, found[0].owner.as_deref()), (HitReason::ImageProxy, Some(owner)));
+        assert_eq!(found[1].reason, HitReason::Ordinary);
     }
     let outlook_on_the_web = judged(&mail(3), &[open(20_000, CHROME, "40.99.1.2")]);
     assert_eq!(
         (outlook_on_the_web[0].class, outlook_on_the_web[0].reason),
-        (HitClass::Human, Reason::ImageProxy)
+        (HitClass::Human, HitReason::ImageProxy)
     );
 }
 
@@ -95,7 +95,7 @@ fn people_browse_through_relays() {
         [click(30_000, TRAP, FIREFOX, relay), click(40_000, 1, SAFARI, relay), open(35_000, SAFARI, relay)];
     let found = judge(&tables, &Timing::default(), &mail(3), &[], &hits).hits;
     let found: Vec<_> = found.iter().map(|judgement| judgement.reason).collect();
-    assert_eq!(found, [Reason::Trap, Reason::Ordinary, Reason::Ordinary]);
+    assert_eq!(found, [HitReason::Trap, HitReason::Ordinary, HitReason::Ordinary]);
 }
 
 #[test]

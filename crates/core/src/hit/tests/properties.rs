@@ -107,7 +107,7 @@ proptest! {
         let at = Timestamp(delivered_at.unwrap_or(HANDED_OVER).0 + after);
         let agent = agent.to_owned();
         let lone = [RawHit { at, target: Target::Link(link), agent, address: Some(address) }];
-        prop_assert_eq!(reasons(&mail, &lone), [Reason::Ordinary]);
+        prop_assert_eq!(reasons(&mail, &lone), [HitReason::Ordinary]);
     }
 
     #[test]
@@ -133,11 +133,11 @@ fn an_earlier_hit_is_judged_again() {
     // settled one by one: the first click alone was a person's
     let hits: Vec<_> =
         (0..4).map(|link| click(10_000 + i64::from(link) * 300, link, CHROME, "20.1.2.3")).collect();
-    let first = JudgedHit { hit: hits[0].clone(), class: HitClass::Human, reason: Reason::Ordinary };
+    let first = JudgedHit { hit: hits[0].clone(), class: HitClass::Human, reason: HitReason::Ordinary };
     let found = judge(&Tables::embedded(), &Timing::default(), &mail(4), &[first], &hits[1..]);
-    assert!(found.hits.iter().all(|judgement| judgement.reason == Reason::Burst));
+    assert!(found.hits.iter().all(|judgement| judgement.reason == HitReason::Burst));
     assert_eq!(found.earlier.len(), 1);
-    assert_eq!((found.earlier[0].0, found.earlier[0].1.reason), (0, Reason::Burst));
+    assert_eq!((found.earlier[0].0, found.earlier[0].1.reason), (0, HitReason::Burst));
 }
 
 #[test]
@@ -145,9 +145,9 @@ fn a_burst_is_remembered_without_its_hits() {
     let first = JudgedHit {
         hit: click(10_000, 1, CHROME, "20.1.2.3"),
         class: HitClass::Scanner,
-        reason: Reason::Burst,
+        reason: HitReason::Burst,
     };
     let next = click(30_000, 2, FIREFOX, "20.1.2.9");
     let found = judge(&Tables::embedded(), &Timing::default(), &mail(9), &[first], &[next]);
-    assert_eq!((found.earlier, found.hits[0].reason), (vec![], Reason::Company));
+    assert_eq!((found.earlier, found.hits[0].reason), (vec![], HitReason::Company));
 }

@@ -54,30 +54,55 @@ async fn could_have_been(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId)
     Ok(id.as_uuid().get_version_num() == 7 && alive.is_some() && project_of(rx, id).await?.is_none())
 }
 
-/// Reads a page of contacts. Fails with [`Error::ForeignCursor`] when `after` cannot be a contact of the project; a
-/// removed one counts when the list is ordered by creation.
-pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Result<Vec<Contact>> {
-    let mut args: Vec<Arg<'_>> = vec![project.into(), list.limit.into()];
-    let Filter { condition: mut filter, plus, .. } =
-        search::filter(rx, project, list.search.as_deref(), &mut args).await?;
+/// The column by which a list is ordered, how what comes after a row compares with it, and the direction.
+pub(crate) fn order(list: &List) -> [&'static str; 3] {
+    match (list.sort, list.descending) {
+        (Sort::Email, true) => ["c.email", "<", "desc"],
+        (Sort::Email, false) => ["c.email", ">", "asc"],
+        (Sort::CreatedAt, true) => ["c.id", "<", "desc"],
+        (Sort::CreatedAt, false) => ["c.id", ">", "asc"],
+    }
+}
+
+/// Where a page begins: what its rows come after in the order of the list. Fails with [`Error::ForeignCursor`] when
+/// `after` cannot be a contact of the project; a removed one counts when the list is ordered by creation.
+pub(crate) async fn beginning(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    list: &List,
+) -> Result<Option<Arg<'static>>> {
+    let Some(after) = list.after else { return Ok(None) };
+    match (list.sort, get(rx, project, after).await?) {
+        (Sort::Email, Some(previous)) => Ok(Some(previous.email.as_str().to_owned().into())),
+        (Sort::CreatedAt, Some(_)) => Ok(Some(after.into())),
+        // the contact may have been removed since the page before; its id is the bound all the same
+        (Sort::CreatedAt, None) if could_have_been(rx, project, after).await? => Ok(Some(after.into())),
+        (Sort::Email | Sort::CreatedAt, None) => Err(Error::ForeignCursor),
+    }
+}
+
+/// What the address and the subscription of the contacts of a list are like; the condition begins with `and`.
+pub(crate) async fn narrowed(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    list: &List,
+    args: &mut Vec<Arg<'_>>,
+) -> Result<Filter> {
+    let mut filter = search::filter(rx, project, list.search.as_deref(), args).await?;
     if let Some(subscribed) = list.subscribed {
         args.push(subscribed.into());
-        filter += &format!(" and {plus}c.subscribed = ${}", args.len());
+        filter.condition += &format!(" and {}c.subscribed = ${}", filter.plus, args.len());
     }
-    let (column, beyond, direction) = match (list.sort, list.descending) {
-        (Sort::Email, true) => ("c.email", "<", "desc"),
-        (Sort::Email, false) => ("c.email", ">", "asc"),
-        (Sort::CreatedAt, true) => ("c.id", "<", "desc"),
-        (Sort::CreatedAt, false) => ("c.id", ">", "asc"),
-    };
-    if let Some(after) = list.after {
-        args.push(match (list.sort, get(rx, project, after).await?) {
-            (Sort::Email, Some(previous)) => previous.email.as_str().to_owned().into(),
-            (Sort::CreatedAt, Some(_)) => after.into(),
-            // the contact may have been removed since the page before; its id is the bound all the same
-            (Sort::CreatedAt, None) if could_have_been(rx, project, after).await? => after.into(),
-            (Sort::Email | Sort::CreatedAt, None) => return Err(Error::ForeignCursor),
-        });
+    Ok(filter)
+}
+
+/// Reads a page of contacts. Fails as [`beginning`] does.
+pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Result<Vec<Contact>> {
+    let mut args: Vec<Arg<'_>> = vec![project.into(), list.limit.into()];
+    let Filter { condition: mut filter, plus, .. } = narrowed(rx, project, list, &mut args).await?;
+    let [column, beyond, direction] = order(list);
+    if let Some(beginning) = beginning(rx, project, list).await? {
+        args.push(beginning);
         filter += &format!(" and {plus}{column} {beyond} ${}", args.len());
     }
     rx.all(
@@ -110,12 +135,7 @@ pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Resu
         return Ok(Total { count, scanned: false });
     }
     let mut args: Vec<Arg<'_>> = vec![project.into()];
-    let Filter { condition: mut filter, plus, scans } =
-        search::filter(rx, project, list.search.as_deref(), &mut args).await?;
-    if let Some(subscribed) = list.subscribed {
-        args.push(subscribed.into());
-        filter += &format!(" and {plus}c.subscribed = ${}", args.len());
-    }
+    let Filter { condition: filter, plus, scans } = narrowed(rx, project, list, &mut args).await?;
     let count = rx
         .one(format!("select count(*) from contacts c where {plus}c.project_id = $1{filter}"), &args, |r| {
             r.get(0)

@@ -2,7 +2,7 @@
 
 mod change;
 mod delete;
-mod list;
+pub(crate) mod list;
 pub(crate) mod record;
 mod upsert;
 

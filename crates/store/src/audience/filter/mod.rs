@@ -28,6 +28,7 @@ mod custom_data;
 mod driving_event;
 mod event_sets;
 pub(crate) mod facts;
+mod lists;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +52,7 @@ use values::Values;
 
 pub use compile::condition;
 pub use facts::{FactsOf, facts, facts_before};
+pub use lists::{list, total};
 
 pub use crate::database::error::MAX_COMPILED;
 
@@ -237,14 +239,20 @@ impl<'f> Query<'f> {
     /// The tables and the condition of a query for `contacts c`: those that the filter finds, beginning after one of
     /// them if it is given. Looks only at contacts of the time in which those that are found were created, and at
     /// those that have an event that few have, where the filter asks for one.
-    fn contacts(&self, after: Option<ContactId>, values: &mut Values<'_>) -> Result<(String, String)> {
+    /// `plus` stands before the columns by which SQLite is to choose no index.
+    fn contacts(
+        &self,
+        after: Option<ContactId>,
+        plus: &str,
+        values: &mut Values<'_>,
+    ) -> Result<(String, String)> {
         // SQLite walks a collected set from the newest anyway
         let driving_event =
             if values.postgres { DrivingEvent::of(self.tree, &self.counts, self.now) } else { None };
         let Some(driving_event) = driving_event else {
-            let within = self.within("c.id", after, values);
+            let within = self.within(&format!("{plus}c.id"), after, values);
             let condition = self.condition(None, values)?;
-            return Ok(("contacts c".to_owned(), format!("c.project_id = $1{within} and {condition}")));
+            return Ok(("contacts c".to_owned(), format!("{plus}c.project_id = $1{within} and {condition}")));
         };
         let within = self.within("e.contact_id", after, values);
         let leading = driving_event.contacts(&within, values);
@@ -262,7 +270,7 @@ impl<'f> Query<'f> {
     ) -> Result<Vec<Contact>> {
         let mut args = vec![project.into()];
         let mut values = Values::new(&mut args, rx.is_postgres());
-        let (tables, condition) = self.contacts(after, &mut values)?;
+        let (tables, condition) = self.contacts(after, "", &mut values)?;
         let (limit, offset) = (values.bind(limit), values.bind(offset));
         let sql = format!(
             "select {COLUMNS} from {tables} where {condition} order by c.id desc limit {limit} offset {offset}"

@@ -66,6 +66,23 @@ pub async fn memberships(
     .await
 }
 
+/// The segments that a contact is a stored member of, and since when.
+pub async fn entered(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+) -> Result<BTreeMap<SegmentId, Timestamp>> {
+    let found = rx
+        .all(
+            "select segment_id, entered_at from segment_members \
+             where project_id = $1 and contact_id = $2 and exited_at is null",
+            args![project, contact],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )
+        .await?;
+    Ok(found.into_iter().collect())
+}
+
 /// Makes contacts members. Returns how many were not; the segments' sums are kept with [`count_changes`].
 pub async fn enter(
     tx: &mut Tx<'_>,

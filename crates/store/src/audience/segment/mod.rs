@@ -7,6 +7,7 @@
 //! `revision` counts the changes to the meaning of its condition.
 
 pub(crate) mod definition;
+pub mod history;
 mod member;
 mod refresher;
 mod uses;
@@ -24,8 +25,8 @@ use crate::database::value::Arg;
 
 pub use definition::{all, resolve, resolve_all, some, tree_of};
 pub use member::{
-    Membership, Part, Reported, add, count_changes, differing, enter, exit, forget, hold, hold_static,
-    memberships, page, part, remove, report,
+    Membership, Part, Reported, add, count_changes, differing, enter, entered, exit, forget, hold,
+    hold_static, memberships, page, part, remove, report,
 };
 pub use uses::{Uses, uses};
 
@@ -256,6 +257,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: SegmentId) -> R
             args![project, id],
         )
         .await?;
+        history::forget_segment(tx, project, id).await?;
     }
     Ok(removed == 1)
 }

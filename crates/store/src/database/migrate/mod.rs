@@ -150,6 +150,13 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/0039_former_addresses.sql"),
     },
     Migration { number: 40, name: EVENT_SUMS, sql: include_str!("../../../migrations/0040_event_sums.sql") },
+    Migration { number: 41, name: "sources", sql: include_str!("../../../migrations/0041_sources.sql") },
+    Migration { number: 42, name: "audience", sql: include_str!("../../../migrations/0042_audience.sql") },
+    Migration {
+        number: 43,
+        name: "tests of campaigns",
+        sql: include_str!("../../../migrations/0043_campaign_tests.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

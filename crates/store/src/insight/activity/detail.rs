@@ -100,6 +100,8 @@ pub struct Event {
 pub struct Mail {
     /// Identifier.
     pub id: EmailId,
+    /// Address of the recipient; empty once the contact was erased.
+    pub recipient: String,
     /// Subject.
     pub subject: String,
     /// Sender address.
@@ -241,7 +243,7 @@ const EVENTS: Query = Query {
           (select g.name from campaigns g where g.project_id = e.project_id and g.id = m.campaign_id), \
           m.workflow_id, \
           (select w.name from workflows w where w.project_id = e.project_id and w.id = m.workflow_id), \
-          m.opens, m.clicks, m.error, m.bounce_class from events e \
+          m.opens, m.clicks, m.error, m.bounce_class, m.recipient from events e \
           left join emails m on m.project_id = e.project_id and m.id = e.email_id \
           where e.project_id = $1 and e.id {in $2}",
     read: |row| {
@@ -264,6 +266,7 @@ const EVENTS: Query = Query {
                 clicks: row.get(18)?,
                 error: row.get(19)?,
                 bounce_class: row.named_or_null(20, "emails.bounce_class", BounceClass::from_name)?,
+                recipient: row.get(21)?,
             }),
         };
         let event = Event { name: row.get(3)?, data: row.get(4)?, mail };

@@ -7,7 +7,9 @@
 pub mod audience;
 pub mod ledger;
 pub mod queue;
+pub mod review;
 pub mod run;
+pub mod trouble;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::campaign::{Audience, AudienceType, Campaign, CampaignStatus};
@@ -17,6 +19,8 @@ use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
+use super::source::Owner;
+use super::version;
 use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
@@ -200,9 +204,10 @@ pub async fn save_state(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Camp
     .await
 }
 
-/// Removes a campaign with its stats. Its mails stay.
+/// Removes a campaign with its stats and versions. Its mails stay.
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: CampaignId) -> Result<()> {
     tx.execute_one("delete from campaigns where project_id = $1 and id = $2", args![project, id]).await?;
+    version::delete_all(tx, project, Owner::Campaign(id)).await?;
     counter::forget_all(tx, project, Counter::Link, &ledger::key::beginning(id)).await?;
     counter::forget_all(tx, project, Counter::Campaign, &ledger::key::beginning(id)).await
 }
@@ -294,7 +299,7 @@ pub async fn bring_forward(
 }
 
 /// The campaigns that are being sent.
-pub(crate) async fn under_way(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<CampaignId>> {
+pub async fn under_way(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<CampaignId>> {
     rx.all(
         "select id from campaigns where project_id = $1 and next_at is not null and status = 'SENDING'",
         args![project],

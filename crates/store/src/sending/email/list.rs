@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use mailwright_core::bounce::BounceClass;
 use mailwright_core::email::EmailStatus;
 use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, TopicId, WorkflowId};
+use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use serde_json::{Map, Value as Json};
 
@@ -118,14 +120,38 @@ pub struct Source {
     pub content_hash: Vec<u8>,
     /// Values its variables have.
     pub variables: Map<String, Json>,
+    /// Which kind of mail it is; `None` for one that this program does not know.
+    pub kind: Option<TemplateType>,
 }
 
 /// What some mails are made of, as far as that can be read.
 pub async fn sources(rx: &Rx<'_>, project: ProjectNumber, ids: &[EmailId]) -> Result<Vec<Source>> {
     rx.all(
-        "select id, content_hash, {json_out variables} from emails where project_id = $1 and id {in $2}",
+        "select id, content_hash, {json_out variables}, type from emails where project_id = $1 and id {in $2}",
         &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
-        |r| Ok(Source { id: r.get(0)?, content_hash: r.get(1)?, variables: r.get(2)? }),
+        |r| {
+            Ok(Source {
+                id: r.get(0)?,
+                content_hash: r.get(1)?,
+                variables: r.get(2)?,
+                kind: TemplateType::from_name(&r.get::<String>(3)?),
+            })
+        },
+    )
+    .await
+}
+
+/// The mails in doubt that are as old as `from` or newer, the oldest first, at most `most`. Held mails are among them.
+pub async fn in_doubt(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    from: Timestamp,
+    most: i64,
+) -> Result<Vec<EmailId>> {
+    rx.all(
+        "select id from emails where project_id = $1 and status = 'IN_DOUBT' and id >= $2 order by id limit $3",
+        args![project, EmailId::first_of(from), most],
+        |r| r.get(0),
     )
     .await
 }
@@ -197,6 +223,46 @@ pub async fn of_execution(
                 status: r.named(3, "emails.status", EmailStatus::from_name)?,
                 error: r.get(4)?,
                 reason: r.get(5)?,
+            })
+        },
+    )
+    .await
+}
+
+/// A mail to a contact that bounced, or that was called spam.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// The mail.
+    pub id: EmailId,
+    /// When it was refused for good.
+    pub bounced_at: Option<Timestamp>,
+    /// When the recipient called it spam.
+    pub complained_at: Option<Timestamp>,
+    /// Why it bounced.
+    pub class: Option<BounceClass>,
+    /// What the recipient's host said.
+    pub error: Option<String>,
+}
+
+/// The newest mails of a contact that bounced or were called spam.
+pub async fn troubles(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+    limit: i64,
+) -> Result<Vec<Trouble>> {
+    rx.all(
+        "select id, bounced_at, complained_at, bounce_class, error from emails \
+         where project_id = $1 and contact_id = $2 and (bounced_at is not null or complained_at is not null) \
+         order by id desc limit $3",
+        args![project, contact, limit],
+        |r| {
+            Ok(Trouble {
+                id: r.get(0)?,
+                bounced_at: r.get(1)?,
+                complained_at: r.get(2)?,
+                class: r.get::<Option<String>>(3)?.and_then(|name| BounceClass::from_name(&name)),
+                error: r.get(4)?,
             })
         },
     )

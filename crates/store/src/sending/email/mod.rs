@@ -25,6 +25,7 @@ pub(crate) mod record;
 #[cfg(test)]
 mod tests;
 mod unreadable;
+mod waiting;
 
 pub use self::claim::{Claimed, Taken, claim};
 pub use self::conclude::{Concluded, Outcome, conclude};
@@ -37,10 +38,11 @@ pub use self::insert::{NewEmail, Origin, enqueue};
 pub use self::late::conclude_late;
 pub use self::lease::{ClaimRef, Mark, extend, hold, keep_links, mark_sending, postpone, release};
 pub use self::list::{
-    Counted, List, OfStep, Source, counted_by_cap, get, is_to, list, of_execution, sources, suppressed,
-    times_counted_by_cap, topic_of, total,
+    Counted, List, OfStep, Source, Trouble, counted_by_cap, get, in_doubt, is_to, list, of_execution,
+    sources, suppressed, times_counted_by_cap, topic_of, total, troubles,
 };
 pub use self::recheck::recheck;
 pub(crate) use self::recheck::{Unsent, note, settle};
 pub use self::record::{Email, Illegible};
 pub use self::unreadable::{Unreadable, settle_unreadable};
+pub use self::waiting::{WaitingMail, waiting, waiting_of_campaign};

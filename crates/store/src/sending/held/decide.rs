@@ -21,7 +21,7 @@ use crate::sending::email::count::move_count;
 const TOGETHER: i64 = 500;
 /// What is said of a mail that was held and is not sent.
 const DISCARDED: &str =
-    "It may have been sent before a backup was restored. The operator decided not to send it again.";
+    "It may have been sent before a backup was restored. Somebody decided not to send it again.";
 
 /// What becomes of held mails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,18 +43,40 @@ pub struct Decided {
     pub more: bool,
 }
 
-/// Decides about the next held mails of a project, or of one of its campaigns. What belongs to a campaign that was
+/// Which of the held mails of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// All of them.
+    All,
+    /// Those of a campaign.
+    Campaign(CampaignId),
+    /// These, as far as they are held.
+    These(Vec<EmailId>),
+}
+
+impl Which {
+    /// A condition on `held_emails` with its argument, which is the `n`th.
+    pub(super) fn condition(&self, n: usize) -> (String, Option<Arg<'static>>) {
+        match self {
+            Self::All => (String::new(), None),
+            Self::Campaign(id) => (format!(" and campaign_id = ${n}"), Some((*id).into())),
+            Self::These(mails) => (format!(" and email_id {{in ${n}}}"), Some(ids(mails))),
+        }
+    }
+}
+
+/// Decides about the next of some held mails of a project. What belongs to a campaign that was
 /// cancelled or removed, or to a contact that was removed, is not sent in any case.
 pub async fn decide(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
-    of: Option<CampaignId>,
+    which: &Which,
     decision: Decision,
     now: Timestamp,
 ) -> Result<Decided> {
     let mut args: Vec<Arg<'_>> = vec![project.into(), TOGETHER.into()];
-    args.extend(of.map(Arg::from));
-    let which = of.map_or("", |_| " and campaign_id = $3");
+    let (which, argument) = which.condition(3);
+    args.extend(argument);
     let found: Vec<(EmailId, Option<CampaignId>)> = tx
         .all(
             format!(

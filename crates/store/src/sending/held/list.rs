@@ -4,6 +4,7 @@ use mailwright_core::email::EmailSource;
 use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber, WorkflowId};
 use mailwright_core::time::Timestamp;
 
+use super::decide::Which;
 use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::Rx;
@@ -68,18 +69,67 @@ pub async fn page(
     .await
 }
 
-/// How many mails of a project, or of one of its campaigns, are held.
-pub async fn count(rx: &Rx<'_>, project: ProjectNumber, campaign: Option<CampaignId>) -> Result<i64> {
-    match campaign {
-        None => {
-            let sql = "select count(*) from held_emails where project_id = $1";
-            rx.one(sql, args![project], |r| r.get(0)).await
-        }
-        Some(campaign) => {
-            let sql = "select count(*) from held_emails where project_id = $1 and campaign_id = $2";
-            rx.one(sql, args![project, campaign], |r| r.get(0)).await
+/// How many of some mails of a project are held.
+pub async fn count(rx: &Rx<'_>, project: ProjectNumber, which: &Which) -> Result<i64> {
+    let mut args: Vec<Arg<'_>> = vec![project.into()];
+    let (which, argument) = which.condition(2);
+    args.extend(argument);
+    let sql = format!("select count(*) from held_emails where project_id = $1{which}");
+    rx.one(sql, &args, |r| r.get(0)).await
+}
+
+/// Most held mails that [`counts`] looks at.
+const GROUPED: i64 = 10_000;
+
+/// The held mails of a project in numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// By what they came from.
+    pub sources: Vec<(EmailSource, i64)>,
+    /// By campaign, those with most mails first.
+    pub campaigns: Vec<(CampaignId, i64)>,
+    /// Whether there are more than were looked at.
+    pub is_cut: bool,
+}
+
+/// The held mails of a project in numbers, by what they came from and by campaign: the first 10,000 of them.
+pub async fn counts(rx: &Rx<'_>, project: ProjectNumber) -> Result<Counts> {
+    let found = rx
+        .all(
+            "select e.source, h.campaign_id, count(*) from \
+             (select email_id, campaign_id from held_emails where project_id = $1 order by email_id limit $2) h \
+             join emails e on e.project_id = $1 and e.id = h.email_id group by e.source, h.campaign_id",
+            args![project, GROUPED],
+            |r| Ok((r.named(0, "emails.source", EmailSource::from_name)?, r.get(1)?, r.get::<i64>(2)?)),
+        )
+        .await?;
+    let mut counts = Counts::default();
+    for (source, campaign, count) in found {
+        add(&mut counts.sources, source, count);
+        if let Some(campaign) = campaign {
+            add(&mut counts.campaigns, campaign, count);
         }
     }
+    counts.campaigns.sort_by_key(|(id, count)| (std::cmp::Reverse(*count), *id));
+    counts.is_cut = count_up_to(rx, project, GROUPED + 1).await? > GROUPED;
+    Ok(counts)
+}
+
+fn add<K: PartialEq>(sums: &mut Vec<(K, i64)>, key: K, count: i64) {
+    match sums.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, sum)) => *sum += count,
+        None => sums.push((key, count)),
+    }
+}
+
+/// How many mails of a project are held, counted up to `most`.
+pub async fn count_up_to(rx: &Rx<'_>, project: ProjectNumber, most: i64) -> Result<i64> {
+    rx.one(
+        "select count(*) from (select 1 from held_emails where project_id = $1 limit $2) as held",
+        args![project, most],
+        |r| r.get(0),
+    )
+    .await
 }
 
 /// Most held mails that [`count_everywhere`] counts.

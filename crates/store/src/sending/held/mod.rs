@@ -11,5 +11,5 @@ pub mod hold;
 mod list;
 pub(crate) mod note;
 
-pub use self::decide::{Decided, Decision, decide};
-pub use self::list::{HeldEmail, count, count_everywhere, page};
+pub use self::decide::{Decided, Decision, Which, decide};
+pub use self::list::{Counts, HeldEmail, count, count_everywhere, count_up_to, counts, page};

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what cannot go wrong in a test may panic")]
 
 mod bounds;
+mod lists;
 mod strategies;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -238,11 +239,13 @@ async fn agree(db: &Db, project: ProjectNumber, case: &Case) -> Result<(), TestC
         let members: BTreeSet<_> = wanted.into_iter().filter(|(_, member)| *member == Some(1)).collect();
         let members: Vec<_> = members.into_iter().map(|(id, _)| id).rev().collect();
         listed(db, project, &tree, &segments, members.clone()).await?;
+        lists::agree(db, project, &tree, &segments, case, (&members, members.len() + found.len())).await?;
         found.push((tree, members));
     }
     claim_many_events(db, project).await.unwrap();
-    for (tree, members) in found {
-        listed(db, project, &tree, &segments, members).await?;
+    for (turn, (tree, members)) in found.into_iter().enumerate() {
+        listed(db, project, &tree, &segments, members.clone()).await?;
+        lists::agree(db, project, &tree, &segments, case, (&members, 7 * members.len() + turn)).await?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::table::{Access, MEMBER, TABLE};
 use super::world::World;
 
 /// Endpoints that refuse what the comparison of cookie and key sends, because it takes a job, a file, a member, a
-/// topic, a campaign on its way, or an enabled workflow and its parts.
+/// topic, a former version, a campaign on its way, or an enabled workflow and its parts.
 const REFUSED: &[&str] = &[
     "delete /projects/{id}/members/{userId}",
     "delete /suppressions/addresses/{email}",
@@ -19,14 +19,19 @@ const REFUSED: &[&str] = &[
     "delete /workflows/{id}/executions/{executionId}",
     "delete /workflows/{id}/steps/{stepId}",
     "delete /workflows/{id}/transitions/{transitionId}",
+    "get /campaigns/{id}/heat",
+    "get /campaigns/{id}/versions/{number}",
     "get /contacts/bulk/{jobId}",
     "get /contacts/import/{jobId}",
+    "get /contacts/import/{jobId}/errors",
     "get /emails/{id}/attachments",
     "get /emails/{id}/attachments/{index}",
     "get /emails/{id}/raw",
+    "get /mailbox/{id}/attachments/{index}",
     "get /requests/{id}",
     "get /suppressions/addresses/import/{jobId}",
     "get /suppressions/emails/{id}",
+    "get /templates/{id}/versions/{number}",
     "get /v1/verify/jobs/{jobId}",
     "get /v1/verify/jobs/{jobId}/export",
     "get /v1/verify/jobs/{jobId}/results",
@@ -41,8 +46,12 @@ const REFUSED: &[&str] = &[
     "post /campaigns/{id}/pause",
     "post /campaigns/{id}/resume",
     "post /campaigns/{id}/retry",
+    "post /campaigns/{id}/versions/{number}/restore",
+    "post /contacts/bulk/{jobId}/undo",
     "post /contacts/import",
+    "post /contacts/import/preview",
     "post /suppressions/addresses/import",
+    "post /templates/{id}/versions/{number}/restore",
     "post /uploads/image",
     "post /v1/verify/file",
     "post /v1/verify/segment",
@@ -90,9 +99,9 @@ both_engines! {
                 if answer.status >= 400 {
                     refused.insert(format!("{method} {path}"));
                 }
-                // when a key was used, a domain looked at and a person exported goes on; and of what is done, the second
-                // finds it done
-                let moves = path.ends_with("/keys") || path == "/contacts/{id}/export" || path == "/domains/{id}/verify" || path.starts_with("/emails");
+                // when a key was used, a domain looked at and a person exported goes on; of what is done, the second finds it
+                // done; and a person is told of the own account as well
+                let moves = path.ends_with("/attention") || path.ends_with("/keys") || path == "/contacts/{id}/export" || path == "/domains/{id}/verify" || path.starts_with("/emails");
                 let told = match &body["error"] {
                     Value::Object(error) => json!([error["code"], error.get("errors")]),
                     _ if method == "get" && !moves => body,

@@ -54,7 +54,7 @@ one_engine! {
         // and these are open to whoever asks
         let app = App::start(engine).await;
         for path in ["/", "/app/", "/app/auth/login", "/docs", "/docs/reference.js", "/inbox", "/openapi.json"] {
-            let answer = app.request("GET", path).send().await;
+            let answer = app.request("GET", path).header("accept", "text/html").send().await;
             assert!(answer.status < 400, "{path}: {}", shown(&answer));
         }
     }

@@ -45,6 +45,10 @@ impl World {
             ("put", "/contacts/{id}/topics") => {
                 json!({"topics": [{"id": UNKNOWN_ID, "subscribed": true}]})
             }
+            ("post", "/segments/preview") => {
+                let filter = json!({"field": "data.plan", "operator": "exists"});
+                json!({"condition": {"logic": "AND", "groups": [{"filters": [filter]}]}})
+            }
             ("post", "/segments") => json!({"name": name, "type": "STATIC"}),
             ("post", "/topics")
             | (
@@ -62,7 +66,7 @@ impl World {
             ("post", "/campaigns") => {
                 json!({"name": name, "subject": "s", "body": "b", "from": self.app.from(), "audienceType": "ALL"})
             }
-            ("post", "/campaigns/{id}/test") => json!({"email": OWNER.0}),
+            ("post", "/campaigns/{id}/test" | "/templates/{id}/test") => json!({"email": OWNER.0}),
             ("post", "/templates") => {
                 json!({"name": name, "subject": "s", "body": "b", "from": self.app.from()})
             }
@@ -83,6 +87,7 @@ impl World {
             ("put", "/users/@me/projects/{id}/billing-limits") => {
                 json!({"workflows": null, "campaigns": null, "transactional": null, "inbound": null})
             }
+            ("post", "/held/decide") => json!({"decision": "drop"}),
             ("post", "/suppressions/preview") => json!({"address": address}),
             ("post", "/domains") => json!({"domain": format!("{name}.example")}),
             _ => json!({}),

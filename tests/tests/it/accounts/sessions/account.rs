@@ -21,6 +21,7 @@ both_engines! {
                 "signup": {"enabled": true, "firstUser": false}, "billing": off, "smtp": off,
                 "storage": {"enabled": true, "s3Enabled": true},
                 "authProviders": {"github": false, "google": false},
+                "mail": {"leaves": false, "own": false},
             })
         );
         assert_only_keys(&config, &["urls", "features"]);

@@ -15,6 +15,10 @@ both_engines! {
         let app = App::start(engine).await;
         let ada = Browser::sign_up(&app, "ada@example.com").await;
         let other = Browser::log_in(&app, "ada@example.com", PASSWORD).await;
+        // a picture that somebody put into a mail or a template is no wish to leave
+        let picture = ada.request(&app, "GET", "/auth/logout").header("sec-fetch-dest", "image");
+        picture.send().await.assert_error(403, "FORBIDDEN");
+        assert_eq!(me(&app, &ada).await, 200);
         let answer = ada.request(&app, "GET", "/auth/logout").send().await.assert_status(200);
         assert_eq!(answer.json(), json!(true));
         let set = required_header(&answer, "set-cookie");

@@ -10,6 +10,7 @@ mod windows;
 
 use std::time::Duration;
 
+use super::history;
 use crate::App;
 use crate::background::project_work::ProjectWork;
 use crate::background::runner::{Runner, every};
@@ -25,6 +26,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         Runner::new(app, "segment members", LOOK).woken_by(app.0.audience.segments.waker()).resting(LEAST);
     runner.start(tasks, judging);
     every(app, tasks, "segment windows", SWEEP, |app| async move { app.sweep_segments().await });
+    history::start(app, tasks);
     let look = app.settings().segments.refresh_interval.min(Duration::from_secs(5));
     every(app, tasks, "removed segments", look, |app| async move { app.clear_up().await });
     let counting = Counting { app: app.clone(), looking: ProjectWork::new(tasks) };

@@ -1,28 +1,41 @@
-//! Parameters in path and query. Parameters in the query are read as leniently as the contract says: an unreadable one
-//! counts as absent.
+//! Parameters in the query, and in the path (`path.rs`). Those in the query are read as leniently as the contract says: an
+//! unreadable one counts as absent.
 //!
 //! The bounds of a number and the names of a choice are written once, as a type that serves reading and the API
 //! document.
+
+mod path;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use axum::extract::FromRequestParts;
-use axum::extract::{Path, Query};
+use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
-use mailwright_app::Resource;
 use mailwright_app::project::MOST_LISTED;
+use mailwright_core::ids::ProjectId;
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error, StrDeserializer};
 use utoipa::openapi::schema::Type;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::error::{ApiError, Result};
 use crate::fields::clip;
+
+pub(crate) use path::{PathText, PathTexts, id, uuid};
+
+/// What the address of a file or a page carries that a browser opens by itself.
+#[expect(dead_code, reason = "it documents the parameter, which the session reads")]
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OpenedInBrowser {
+    /// The project, in an address that a browser opens with a session, where it cannot send `X-Project-Id`
+    #[param(rename = "projectId")]
+    project_id: Option<ProjectId>,
+}
 
 /// The parameters of a request; of several with one name the last counts.
 pub(crate) struct Params(HashMap<String, String>);
@@ -223,7 +236,7 @@ bounded!(
     ValueLimit, "limit", 100, 200
 );
 
-fn whole_number<B: Bounded>() -> RefOr<Schema> {
+pub(crate) fn whole_number<B: Bounded>() -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(Type::Integer)
         .minimum(Some(1.0))
@@ -282,49 +295,6 @@ pub(crate) enum ContactSort {
     Email,
 }
 
-/// The one parameter of a path. What is not UTF-8 is not the name of anything.
-pub(crate) struct PathText(pub(crate) String);
-
-impl<S: Send + Sync> FromRequestParts<S> for PathText {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
-        match Path::from_request_parts(parts, state).await {
-            Ok(Path(text)) => Ok(Self(text)),
-            Err(_) => Err(ApiError::no_such_route(parts.uri.path())),
-        }
-    }
-}
-
-/// The two parameters of a path.
-pub(crate) struct PathTexts(pub(crate) String, pub(crate) String);
-
-impl<S: Send + Sync> FromRequestParts<S> for PathTexts {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
-        match Path::from_request_parts(parts, state).await {
-            Ok(Path((one, other))) => Ok(Self(one, other)),
-            Err(_) => Err(ApiError::no_such_route(parts.uri.path())),
-        }
-    }
-}
-
-/// An id in a path. Whatever is not the id of something is not found.
-pub(crate) fn id<T: FromStr>(text: &str, resource: Resource) -> Result<T> {
-    text.parse().map_err(|_| ApiError::not_found(resource, text))
-}
-
-/// An id in a path whose form is part of the contract.
-pub(crate) fn uuid<T: FromStr>(text: &str) -> Result<T> {
-    text.parse().map_err(|_| {
-        ApiError::invalid(vec![
-            Issue::new("id", "invalid_string", "Must be an id, which is a UUID, not a name.")
-                .received(clip(text)),
-        ])
-    })
-}
-
 /// A parameter that is one of some names; any other is refused.
 pub(crate) fn one_of<T: Copy>(
     params: &Params,
@@ -342,12 +312,6 @@ pub(crate) fn one_of<T: Copy>(
 
 #[cfg(test)]
 mod tests {
-    use axum::Router;
-    use axum::body::Body;
-    use axum::http::{Request, StatusCode};
-    use axum::routing::get;
-    use tower::ServiceExt;
-
     use super::*;
 
     #[test]
@@ -382,18 +346,5 @@ mod tests {
             let params = Params(HashMap::from([("dir".to_owned(), text.to_owned())]));
             assert_eq!(params.descending(), expected, "{text}");
         }
-    }
-
-    #[tokio::test]
-    async fn a_path_that_is_not_utf8_is_not_found() {
-        let router: Router =
-            Router::new().route("/{id}", get(|PathText(text): PathText| async move { text }));
-        let answer = |path: &str| router.clone().oneshot(Request::get(path).body(Body::empty()).unwrap());
-        assert_eq!(answer("/%C3%A9").await.unwrap().status(), StatusCode::OK);
-        let answer = answer("/%FF").await.unwrap();
-        assert_eq!(answer.status(), StatusCode::NOT_FOUND);
-        let error = answer.extensions().get::<ApiError>().unwrap().clone();
-        let body = serde_json::to_value(error.envelope("id", mailwright_core::time::Timestamp(0))).unwrap();
-        assert_eq!(body["error"]["code"], "RESOURCE_NOT_FOUND");
     }
 }

@@ -2,27 +2,41 @@
 
 VENV := .venv
 NEXTEST := cargo nextest run --no-fail-fast
+# Says when a part of a long run began.
+BEGINS = @date "+== %T $(1)"
 
-.PHONY: run build setup test test-large check bench clean
+.PHONY: run build dashboard setup test test-large check bench screenshots clean
 
 # Builds and starts the service with a demo project. The build is quick rather than fast: see `build`.
-run:
+run: dashboard
 	@echo "Building Mailwright. The first time this takes about four minutes on two processors, later a few seconds."
 	cargo run --bin mailwright -- serve --demo
 
 # Builds what is meant to be installed: optimised, in target/release.
-build:
+build: dashboard
 	@echo "Building Mailwright, optimised. The first time this takes about five minutes on two processors."
 	cargo build --release
+
+# Builds the dashboard, which becomes part of the program. Without Node.js it is left out.
+dashboard:
+	./scripts/dashboard
 
 # Installs what the tests need and this machine lacks.
 setup:
 	./scripts/setup
 
+# What is tested has the dashboard in it: a check that cannot run must not pass.
+test check: export DASHBOARD ?= required
+
 # Format, lints, dependencies, documents, and every test on both databases.
 test: setup check
+	$(call BEGINS,building)
 	cargo build --workspace --bins --tests
+	$(call BEGINS,tests)
 	MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres --without-fsync $(NEXTEST) --workspace
+	$(call BEGINS,tests of the dashboard)
+	cd dashboard && npm run --silent unit && npm run --silent browser
+	$(call BEGINS,the end)
 
 # The tests that take long, at their full size: kills, faults, the API document, figures of a million rows; a million
 # sessions of the SMTP server, and as many damaged reports.
@@ -32,17 +46,34 @@ test-large: setup
 	MAILWRIGHT_TEST_LARGE=1 MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres --without-fsync $(NEXTEST) --profile large -p mailwright-tests --test hard
 
 check:
+	$(call BEGINS,the dashboard)
+	./scripts/dashboard --required
+	cd dashboard && npm run --silent check
+	$(call BEGINS,lints)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo machete
 	cargo deny --log-level error check bans licenses sources
+	$(call BEGINS,documentation)
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items
 
-# Measures throughput, latency and memory against limits measured in the same run.
+# Measures throughput, latency and memory against limits measured in the same run, and then how the dashboard opens,
+# scrolls and is edited in Chromium.
+bench: export DASHBOARD ?= required
 bench: setup
+	./scripts/dashboard --required
 	cargo build --release --workspace
 	./scripts/with-postgres cargo run --release -p mailwright-bench --bin mailwright-bench
+	cd dashboard && MAILWRIGHT_TEST_SERVER=$(CURDIR)/target/release/mailwright npm run --silent bench
+
+# Makes the pictures in docs/screenshots. The program is built with debug assertions: only then its clock can be moved.
+screenshots: export DASHBOARD ?= required
+screenshots: setup
+	./scripts/dashboard --required
+	cargo build --bin mailwright
+	cd dashboard && MAILWRIGHT_TEST_SERVER=$(CURDIR)/target/debug/mailwright npm run --silent screenshots
 
 clean:
 	cargo clean
+	rm -rf dashboard/dist dashboard/packed dashboard/node_modules
 	rm -rf $(VENV)

@@ -1,0 +1,42 @@
+/** The elements of MJML with their attributes, for completion. */
+export const MJML_TAGS: Readonly<Record<string, readonly string[]>> = {
+  mjml: ['lang', 'dir'],
+  'mj-head': [],
+  'mj-body': ['background-color', 'width', 'css-class'],
+  'mj-preview': [],
+  'mj-title': [],
+  'mj-attributes': [],
+  'mj-all': ['font-family', 'color', 'padding'],
+  'mj-class': ['name', 'color', 'font-size', 'padding'],
+  'mj-breakpoint': ['width'],
+  'mj-font': ['name', 'href'],
+  'mj-style': ['inline'],
+  'mj-raw': [],
+  'mj-wrapper': ['background-color', 'border', 'border-radius', 'full-width', 'padding', 'text-align'],
+  'mj-section': ['background-color', 'background-url', 'border', 'border-radius', 'direction', 'full-width', 'padding', 'text-align'],
+  'mj-group': ['background-color', 'direction', 'vertical-align', 'width'],
+  'mj-column': ['background-color', 'border', 'border-radius', 'inner-background-color', 'padding', 'vertical-align', 'width'],
+  'mj-text': ['align', 'color', 'font-family', 'font-size', 'font-weight', 'line-height', 'padding', 'text-decoration'],
+  'mj-button': ['align', 'background-color', 'border', 'border-radius', 'color', 'font-size', 'font-weight', 'href', 'inner-padding', 'padding', 'target', 'width'],
+  'mj-image': ['align', 'alt', 'border-radius', 'fluid-on-mobile', 'height', 'href', 'padding', 'src', 'title', 'width'],
+  'mj-divider': ['align', 'border-color', 'border-style', 'border-width', 'padding', 'width'],
+  'mj-spacer': ['height'],
+  'mj-table': ['align', 'cellpadding', 'color', 'font-size', 'line-height', 'padding', 'width'],
+  'mj-hero': ['background-color', 'background-height', 'background-url', 'background-width', 'height', 'mode', 'padding'],
+  'mj-navbar': ['align', 'base-url', 'hamburger'],
+  'mj-navbar-link': ['color', 'href', 'padding'],
+  'mj-social': ['align', 'icon-size', 'mode', 'padding'],
+  'mj-social-element': ['alt', 'background-color', 'href', 'name', 'src'],
+  'mj-accordion': ['border', 'padding'],
+  'mj-accordion-element': ['background-color'],
+  'mj-accordion-title': ['color', 'font-size', 'padding'],
+  'mj-accordion-text': ['color', 'font-size', 'padding'],
+  'mj-carousel': ['align', 'border-radius', 'thumbnails'],
+  'mj-carousel-image': ['alt', 'href', 'src', 'title'],
+};
+
+/** The tags of the template language, for completion. */
+export const LIQUID_TAGS = [
+  'if', 'elsif', 'else', 'endif', 'unless', 'endunless', 'case', 'when', 'endcase', 'for', 'endfor', 'break', 'continue',
+  'assign', 'capture', 'endcapture', 'comment', 'endcomment', 'raw', 'endraw',
+] as const;

@@ -1,0 +1,45 @@
+import { useMemo, useState } from 'react';
+import type { ListSelection } from '#/ui/cursor-list';
+
+/** Rows that somebody chose in a list, and what the list needs for that. */
+export interface Selection<Row> {
+  rows: readonly Row[];
+  list: ListSelection<Row>;
+  add: (rows: readonly Row[]) => void;
+  clear: () => void;
+}
+
+/** Chooses rows of a list, across its pages. */
+export function useSelection<Row extends { id: string }>(label: string, allLabel: string): Selection<Row> {
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Row>>(new Map());
+  return useMemo(() => {
+    const add = (rows: readonly Row[]) => setChosen((before) => new Map([...before, ...rows.map((row) => [row.id, row] as const)]));
+    const clear = () => setChosen(new Map());
+    const toggle = (row: Row) =>
+      setChosen((before) => {
+        const after = new Map(before);
+        if (!after.delete(row.id)) after.set(row.id, row);
+        return after;
+      });
+    const drop = (rows: readonly Row[]) =>
+      setChosen((before) => {
+        const after = new Map(before);
+        for (const row of rows) after.delete(row.id);
+        return after;
+      });
+    return {
+      rows: [...chosen.values()],
+      add,
+      clear,
+      list: {
+        chosen: new Set(chosen.keys()),
+        label,
+        allLabel,
+        toggle,
+        range: add,
+        all: (rows, choose) => (choose ? add(rows) : drop(rows)),
+        clear,
+      },
+    };
+  }, [chosen, label, allLabel]);
+}

@@ -1,0 +1,31 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, call, currentProject, type Schemas } from '#/api/client';
+import { projectKey } from '#/api/query';
+
+/** A sender domain. */
+export type Domain = Schemas['DomainView'];
+/** A DNS record of a domain. */
+export type DnsRecord = Schemas['RecordView'];
+
+/** The sender domains of the project. */
+export const domains = () =>
+  queryOptions({
+    queryKey: projectKey('domains'),
+    queryFn: ({ signal }) =>
+      call(api.GET('/domains/project/{projectId}', { params: { path: { projectId: currentProject() } }, signal })),
+  });
+
+/** The names of the domains that mails can be sent from. */
+export const senderDomains = () => ({
+  ...domains(),
+  select: (all: Domain[]) => all.filter((domain) => domain.verified).map((domain) => domain.domain),
+});
+
+/** Whether a domain may send although nobody looked for the record that it needs: mail is captured, or the operator vouches. */
+export const isUnproven = (domain: Domain): boolean =>
+  domain.verified && domain.records.some((record) => record.required && record.status === 'unchecked');
+
+/** Looks at the DNS of a domain now. */
+export function check(id: string): Promise<Domain> {
+  return call(api.GET('/domains/{id}/verify', { params: { path: { id } } }));
+}

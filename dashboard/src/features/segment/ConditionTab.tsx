@@ -1,0 +1,51 @@
+import { useEffect } from 'react';
+import { api, call } from '#/api/client';
+import { projectKey, queries } from '#/api/query';
+import { guardPage } from '#/router';
+import { Form, SubmitButton } from '#/ui/form';
+import { Section } from '#/ui/page';
+import { Banner } from '#/ui/status';
+import { done } from '#/ui/toast';
+import { FilterBuilder } from './builder/FilterBuilder';
+import { Preview } from './Preview';
+import type { Segment } from './queries';
+import { t } from './texts';
+import { useDraft } from './use-draft';
+
+/** Edits who is in a dynamic segment. */
+export function ConditionTab({ segment }: { segment: Segment }) {
+  const draft = useDraft(segment.condition);
+  useEffect(() => (draft.isChanged ? guardPage(t.leave) : undefined), [draft.isChanged]);
+  const save = async () => {
+    draft.mark();
+    if (!draft.isComplete) return;
+    try {
+      const path = { id: segment.id };
+      await call(api.PATCH('/segments/{id}', { params: { path }, body: { condition: draft.tree } }));
+      await call(api.POST('/segments/{id}/refresh', { params: { path } }));
+      await queries.invalidateQueries({ queryKey: projectKey('segments') });
+      done(t.saved);
+    } catch (error) {
+      if (!draft.take(error)) throw error;
+    }
+  };
+  return (
+    <Form onSubmit={save}>
+      <Section title={t.condition} lead={t.conditionLead}>
+        <FilterBuilder
+          value={draft.group}
+          onChange={draft.set}
+          issues={draft.issues}
+          marksEmpty={draft.marksEmpty}
+          without={segment.id}
+        />
+        <h3 className="mt-4 mb-2 font-medium">{t.previewTitle}</h3>
+        <Preview draft={draft} />
+      </Section>
+      {segment.trackMembership && draft.isChanged && <Banner tone="muted">{t.conditionChanged}</Banner>}
+      <div className="flex justify-end">
+        <SubmitButton disabled={!draft.isChanged}>{t.save}</SubmitButton>
+      </div>
+    </Form>
+  );
+}

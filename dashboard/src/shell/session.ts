@@ -1,0 +1,77 @@
+import { onRefused } from '#/api/client';
+import { serviceUrl } from '#/api/base';
+import { onSessionLost, queries } from '#/api/query';
+import { me } from '#/features/user/queries';
+import { pathOf } from '#/router/address';
+import { dropGuards, go, isGuarded, watchGuards } from '#/router/navigate';
+import { notice, present } from './notices';
+
+/**
+ * Follows who is signed in. When the session ends, the page makes way for the one for signing in; with something on it
+ * that is not saved it stays, says so, and goes on when the session is there again.
+ */
+export function followSession(): void {
+  onSessionLost(lost);
+  onRefused(() => {
+    // no query found it, but something that was to be done: whether it is the session, `me` tells
+    if (isGuarded() && !present().signedOut) void askAgain();
+  });
+  watchGuards(() => {
+    // a guard may be renewed in the same moment
+    if (present().signedOut) setTimeout(() => !isGuarded() && void settle());
+  });
+  const isBack = () => {
+    if (present().signedOut && document.visibilityState === 'visible') void askAgain();
+  };
+  addEventListener('focus', isBack);
+  document.addEventListener('visibilitychange', isBack);
+  leaveToAnother();
+}
+
+function lost(): void {
+  const path = pathOf(location.pathname);
+  if (path.startsWith('/auth/')) return;
+  if (isGuarded()) {
+    notice({ signedOut: true });
+    return;
+  }
+  queries.clear();
+  go('/auth/login', { search: { next: `${path}${location.search}` } });
+}
+
+/** Asks who is signed in. When it is the person of before, the page goes on. */
+async function askAgain(): Promise<void> {
+  const user = await queries.fetchQuery({ ...me, staleTime: 0 }).catch(() => undefined);
+  if (!user || !present().signedOut) return;
+  notice({ signedOut: false });
+  await queries.invalidateQueries();
+}
+
+/** Once nothing is unsaved any more, nothing keeps the page of a session that has ended. */
+async function settle(): Promise<void> {
+  await askAgain();
+  if (!present().signedOut) return;
+  notice({ signedOut: false });
+  lost();
+}
+
+/** Shows nothing of a person, not even what they have not saved, once another one is signed in. */
+function leaveToAnother(): void {
+  let person: string | undefined;
+  const key = JSON.stringify(me.queryKey);
+  queries.getQueryCache().subscribe(({ type, query }) => {
+    if (query.queryHash !== key) return;
+    // somebody signs in on this page
+    if (type === 'removed') person = undefined;
+    const user = type === 'updated' ? queries.getQueryData(me.queryKey) : undefined;
+    if (!user) return;
+    if (person !== undefined && person !== user.id) {
+      dropGuards();
+      const root = document.getElementById('root');
+      if (root) root.hidden = true;
+      queries.clear();
+      location.assign(serviceUrl('/app/'));
+    }
+    person = user.id;
+  });
+}

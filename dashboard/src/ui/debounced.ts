@@ -1,0 +1,11 @@
+import { useEffect, useState } from 'react';
+
+/** A value as it was once it had not changed for a while, such as what somebody types. */
+export function useDebounced<T>(value: T, ms: number): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
+}

@@ -66,10 +66,15 @@ fn known_class<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BounceClass>
 }
 
 impl Attempt {
-    /// Reads a stored log. An entry that is none counts as one that says nothing.
+    /// Reads a stored log.
     pub fn read_log(log: &Json) -> Vec<Self> {
         let entries = log.as_array().map_or(&[][..], Vec::as_slice);
-        entries.iter().map(|entry| Self::deserialize(entry).unwrap_or_default()).collect()
+        entries.iter().map(Self::read).collect()
+    }
+
+    /// Reads an entry of a stored log. One that is none counts as one that says nothing.
+    pub fn read(entry: &Json) -> Self {
+        Self::deserialize(entry).unwrap_or_default()
     }
 
     /// The attempt as it is stored: the text of a JSON object.

@@ -13,7 +13,7 @@ create table mail_sources (
   primary key (project_id, owner_id)
 ) {strict};
 
--- The texts of versions are in `version_texts`, by their hash.
+-- The texts of versions are in `version_texts`, by their hash. `size` is that of the HTML, `bytes` that of all texts.
 create table mail_versions (
   project_id {int} not null,
   owner_id {id} not null,
@@ -26,6 +26,7 @@ create table mail_versions (
   mjml_hash {bytes},
   document_hash {bytes},
   size {int} not null,
+  bytes {int} not null,
   actor_type {text},
   actor_id {id},
   saved_at {int} not null,

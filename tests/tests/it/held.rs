@@ -5,6 +5,8 @@ use mailwright_tests::browser::Browser;
 use mailwright_tests::{assert_only_keys, column, create_contact, encoded, items, read, text};
 use serde_json::{Value, json};
 
+use crate::tracking;
+
 /// Has every mail to some addresses held, as a restore leaves it.
 async fn hold(app: &App, like: &str) {
     app.tamper(&format!(
@@ -101,6 +103,23 @@ both_engines! {
         let decided = decide(&app, &owner, &json!({"decision": "drop", "campaignId": campaign})).await;
         assert_eq!(decided, json!({"released": 0, "dropped": 3, "hasMore": false}));
         assert_eq!(read(&app, "/held").await["total"], 1);
+    }
+
+    async fn a_mail_of_which_it_is_known_that_it_left_is_held_no_longer(engine: Engine) {
+        let app = tracking::builder(engine).start().await;
+        let id = app.send_to("held0@example.com").await;
+        let mail = tracking::Mail::of(&app, &id).await;
+        let other = app.send_to("held1@example.com").await;
+        app.email_in(&other, &["SENT"]).await;
+        hold(&app, "held%").await;
+        assert_eq!(read(&app, "/held").await["total"], 2);
+        tracking::visit(&app, &mail.picture(), tracking::PERSON).await.assert_status(200);
+        tracking::judged(&app, &mail, 1).await;
+        app.eventually("one is held", async || {
+            let found = read(&app, "/held").await;
+            (found["total"] == 1).then(|| assert_eq!(column(&found["data"], "id"), [other.as_str()]))
+        })
+        .await;
     }
 
     async fn administrators_alone_decide(engine: Engine) {

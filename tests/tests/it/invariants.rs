@@ -32,7 +32,7 @@ const ENGINES: [(&str, &str); 18] = [
 ];
 
 /// Who starts tasks and threads. Everybody else uses `app::tasks`, which waits for what it started when the service stops.
-const TASKS: [(&str, &str); 21] = [
+const TASKS: [(&str, &str); 20] = [
     ("app/src/background/tasks.rs", "it starts those of all others"),
     ("app/src/delivery/render_pool.rs", "threads of low priority"),
     ("store/src/database/coalesce/task.rs", "ends with its queue"),
@@ -51,7 +51,6 @@ const TASKS: [(&str, &str); 21] = [
     ("app/src/account/password.rs", "hashing takes a thread of its own"),
     ("app/src/sending/upload/mod.rs", "reading pictures takes a thread of its own"),
     ("app/src/sending/source.rs", "rendering what somebody edits takes a thread of its own"),
-    ("app/src/sending/page.rs", "looking through a large mail takes a thread of its own"),
     ("app/src/sending/key_pool.rs", "making keys takes a thread of its own"),
     ("app/src/http_client/hosts.rs", "connections, which end with their pool"),
 ];

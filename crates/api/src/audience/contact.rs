@@ -17,7 +17,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::auth::ProjectAccess;
-use crate::auth::needs::{ReadContacts, WriteContacts};
+use crate::auth::needs::{ReadContacts, SearchContacts, WriteContacts};
 use crate::envelope::CursorPage;
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::fields::{DataObject, Email, ShortText};
@@ -259,7 +259,7 @@ pub(crate) struct LookupResult {
     responses((status = 200, body = LookupResult), (status = 422, description = "`emails` must have 1 to 500 addresses", body = ErrorEnvelope)))]
 pub(crate) async fn lookup(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
+    ProjectAccess(project, ..): ProjectAccess<SearchContacts>,
     Body(body): Body<LookupRequest>,
 ) -> Result<Json<LookupResult>, Failure> {
     let given = body.emails.into_iter().map(String::from).collect();

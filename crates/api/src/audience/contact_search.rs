@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::audience::contact::{ContactView, shown};
 use crate::auth::ProjectAccess;
-use crate::auth::needs::ReadContacts;
+use crate::auth::needs::SearchContacts;
 use crate::envelope::CursorPage;
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
 use crate::fields::ShortText;
@@ -63,7 +63,7 @@ impl Payload for SearchRequest {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn search(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
+    ProjectAccess(project, ..): ProjectAccess<SearchContacts>,
     Body(body): Body<SearchRequest>,
 ) -> Result<Json<CursorPage<ContactView>>, Failure> {
     let list = List {

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::import::{csv_of, mapping};
 use crate::auth::ProjectAccess;
-use crate::auth::needs::ReadContacts;
+use crate::auth::needs::SearchContacts;
 use crate::error::{ErrorEnvelope, Failure};
 use crate::form;
 
@@ -130,7 +130,7 @@ impl From<Preview> for ImportPreview {
         (status = 422, description = "The mapping is not valid, or does not suit the file", body = ErrorEnvelope)))]
 pub(crate) async fn preview(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
+    ProjectAccess(project, ..): ProjectAccess<SearchContacts>,
     request: Request,
 ) -> Result<Json<ImportPreview>, Failure> {
     let form = form::read(request, "file", &["mapping"], MAX_UPLOAD).await?;

@@ -13,9 +13,10 @@ use serde_json::{Map, Value};
 use super::cookie::session_cookie;
 use super::extract::{Caller, enter, split};
 use super::needs::Needs;
+use super::permit::count_person;
 use super::place::Place;
 use super::session::signed_in;
-use crate::error::Failure;
+use crate::error::{ApiError, Failure};
 use crate::page::Form;
 use crate::schema::{Body, Payload};
 use crate::visit::Visit;
@@ -26,7 +27,7 @@ pub(crate) trait FormBody: Payload {
     fn project(&self) -> Option<ProjectId>;
 
     /// The fields of a form as those of the body in JSON.
-    fn of_form(fields: Vec<(String, String)>) -> Map<String, Value>;
+    fn of_form(fields: Vec<(String, String)>) -> Result<Map<String, Value>, ApiError>;
 }
 
 /// The access of [`ProjectAccess`](super::ProjectAccess), with the body.
@@ -55,7 +56,8 @@ where
             && session_cookie(&app, &parts.headers).is_some();
         let found = if may_be_in_body {
             // strangers have no body read
-            signed_in(&app, &parts, None).await?;
+            let found = signed_in(&app, &parts, None).await?;
+            count_person(&app, &parts, found.user.id)?;
             None
         } else {
             Some(enter::<C>(&app, &parts, place).await?)

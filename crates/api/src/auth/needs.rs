@@ -6,7 +6,8 @@ use mailwright_core::role::Capability;
 pub(crate) trait Needs {
     /// The capability.
     const CAPABILITY: Capability;
-    /// Whether it is there for writing in a disabled project as well: then the use case looks whether the project is.
+    /// Whether a disabled project does not refuse it, whatever its method: it only reads, or the use case looks whether the
+    /// project is.
     const ALSO_DISABLED: bool = false;
 }
 
@@ -40,6 +41,24 @@ needs!(
     ReadRequests,
     Track,
 );
+
+/// Capability of requests that read contacts and have a body. A disabled project can be read.
+#[derive(Debug)]
+pub(crate) struct SearchContacts;
+
+impl Needs for SearchContacts {
+    const CAPABILITY: Capability = Capability::ReadContacts;
+    const ALSO_DISABLED: bool = true;
+}
+
+/// Capability of requests that have a mail looked at that is not saved. A disabled project can be read.
+#[derive(Debug)]
+pub(crate) struct LookAtMail;
+
+impl Needs for LookAtMail {
+    const CAPABILITY: Capability = Capability::ReadCampaigns;
+    const ALSO_DISABLED: bool = true;
+}
 
 /// Capability of administrators: to pay, also for a project that is disabled because nobody did.
 #[derive(Debug)]

@@ -147,6 +147,11 @@ impl ApiError {
         Self::invalid(vec![Issue::new("", "too_big", message)])
     }
 
+    pub(crate) fn too_many_fields(most: usize) -> Self {
+        let message = format!("A form must have at most {most} fields.");
+        Self::invalid(vec![Issue::new("", "too_big", message)])
+    }
+
     pub(crate) fn body_too_slow() -> Self {
         Self::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "The request body took too long to arrive.")
             .suggest("Send the body without long pauses. Nothing was done.")

@@ -4,8 +4,8 @@
 //! shows a page there that says how to get it and where things are.
 
 use axum::Router;
-use axum::extract::Path;
-use axum::extract::State;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
@@ -36,10 +36,12 @@ async fn start(State(app): State<App>) -> Response {
 /// that a browser opens, and no other one, so that a file that is gone is not taken for a page.
 async fn beneath(
     State(app): State<App>,
-    Path(path): Path<String>,
+    path: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     params: Params,
 ) -> Response {
+    // what is not UTF-8 is the name of nothing
+    let Ok(Path(path)) = path else { return nothing_here(State(app)).await };
     if let Some(file) = dashboard::file(&path, &headers) {
         return file;
     }

@@ -4,12 +4,15 @@ use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use super::parse::parse;
+use super::count::has_more_values;
+use super::parse::{MAX_VALUES, parse};
 use super::payload::Payload;
 use super::read::read;
 use crate::error::{ApiError, Failure};
 use crate::visit::Visit;
 
+/// The most fields of a form. Each takes many times the two bytes that it can have in a body.
+const MAX_FIELDS: usize = 100;
 /// Bodies that are longer are read apart from the threads that requests are answered on.
 const LONG: usize = 256 * 1024;
 
@@ -25,7 +28,7 @@ impl<S: Send + Sync, T: Payload> FromRequest<S> for Body<T> {
 }
 
 /// Makes the JSON of a body of the fields of a form.
-type FormToJson = fn(Vec<(String, String)>) -> Map<String, Value>;
+type FormToJson = fn(Vec<(String, String)>) -> Result<Map<String, Value>, ApiError>;
 
 impl<T: Payload> Body<T> {
     /// The same, for handlers that look at something else first.
@@ -39,8 +42,11 @@ impl<T: Payload> Body<T> {
         let bytes = read(request, T::MAX_BODY).await?;
         let is_long = bytes.len() > LONG;
         let parse = move || {
-            let fields = form_urlencoded::parse(&bytes).into_owned().collect();
-            parse(&serde_json::to_vec(&json(fields)).unwrap_or_default())
+            let fields: Vec<_> = form_urlencoded::parse(&bytes).into_owned().take(MAX_FIELDS + 1).collect();
+            if fields.len() > MAX_FIELDS {
+                return Err(ApiError::too_many_fields(MAX_FIELDS).into());
+            }
+            parse(&serde_json::to_vec(&json(fields)?).unwrap_or_default())
         };
         match visit {
             Some(visit) if is_long => visit.bodies().apart(parse).await?,
@@ -48,6 +54,14 @@ impl<T: Payload> Body<T> {
         }
         .map(Self)
     }
+}
+
+/// The JSON that a text is; what is no JSON stays a text.
+pub(crate) fn within_text(text: String) -> Result<Value, ApiError> {
+    if has_more_values(text.as_bytes(), MAX_VALUES) {
+        return Err(ApiError::too_many_values(MAX_VALUES));
+    }
+    Ok(serde_json::from_str(&text).unwrap_or(Value::String(text)))
 }
 
 /// A body that is read when it is first asked for, and can be parsed again.

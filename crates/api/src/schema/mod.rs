@@ -14,7 +14,7 @@ mod stand_in;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::body::{Body, KeptBody};
+pub(crate) use self::body::{Body, KeptBody, within_text};
 pub(crate) use self::deserialize::{WholeNumber, object, objects};
 pub(crate) use self::payload::{Payload, check_count, check_range, missing};
 pub(crate) use self::read::read;

@@ -17,13 +17,13 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::edited;
-use crate::auth::needs::ReadCampaigns;
+use crate::auth::needs::LookAtMail;
 use crate::auth::{FormAccess, FormBody, ProjectAccess};
-use crate::error::{ErrorEnvelope, Failure};
+use crate::error::{ApiError, ErrorEnvelope, Failure};
 use crate::fields::{DataObject, DraftHtml, DraftSubject, Mjml};
 use crate::framed::{self, Framed};
 use crate::json::Json;
-use crate::schema::{Body, Payload};
+use crate::schema::{Body, Payload, within_text};
 
 /// Most bytes of a body with a mail in it.
 const MAX_BODY: usize = 25 * 1024 * 1024;
@@ -80,16 +80,15 @@ impl FormBody for PreviewRequest {
         self.project_id
     }
 
-    fn of_form(fields: Vec<(String, String)>) -> Map<String, Value> {
+    fn of_form(fields: Vec<(String, String)>) -> Result<Map<String, Value>, ApiError> {
         let filled = fields.into_iter().filter(|(_, text)| !text.is_empty());
         let read = filled.map(|(name, text)| {
             let value = match name.as_str() {
-                // what is no JSON is refused as a text
-                "data" => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+                "data" => within_text(text)?,
                 "images" => Value::Bool(matches!(text.as_str(), "1" | "true" | "on")),
                 _ => Value::String(text),
             };
-            (name, value)
+            Ok((name, value))
         });
         read.collect()
     }
@@ -188,7 +187,7 @@ pub(crate) struct PreviewView {
         (status = 422, description = "Validation failed, or the MJML cannot be rendered", body = ErrorEnvelope)))]
 pub(crate) async fn preview(
     State(app): State<App>,
-    FormAccess(project, caller, body, _): FormAccess<ReadCampaigns, PreviewRequest>,
+    FormAccess(project, caller, body, _): FormAccess<LookAtMail, PreviewRequest>,
 ) -> Result<Response, Failure> {
     if body.contact_id.is_some() {
         caller.must_be_allowed(Capability::ReadContacts)?;
@@ -282,7 +281,7 @@ pub(crate) struct CheckView {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn check(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
+    ProjectAccess(project, ..): ProjectAccess<LookAtMail>,
     Body(body): Body<CheckTemplateRequest>,
 ) -> Result<Json<CheckView>, Failure> {
     let written = written(body.subject, body.body, body.mjml, body.r#type);

@@ -20,7 +20,6 @@ use crate::App;
 use crate::error::Result;
 use crate::feedback::tracked::TRAP;
 use crate::secret::DKIM;
-use crate::sending::page::aside;
 
 /// Most characters of a picture's address that are told: one can hold the picture itself.
 const MAX_SOURCE: usize = 200;
@@ -100,8 +99,9 @@ impl App {
         let stored = self.stored_key(number, sender.clone()).await?;
         let is_domain_verified = stored.as_ref().map(|stored| stored.may_send);
         let key = stored.and_then(|stored| self.opened(&stored).map(|key| (stored.selector, key)));
-        let looked =
-            aside(move || look(&raw, sender.as_deref(), key.as_ref(), captured.subject.as_str())).await?;
+        let looked = self
+            .apart(project, move || look(&raw, sender.as_deref(), key.as_ref(), &captured.subject))
+            .await?;
         let Looked { survey, signed, signer, .. } = looked;
         let mut warnings = warnings(&survey, looked.is_bulk && !looked.has_unsubscribe, looked.has_subject);
         warnings.sort_by_key(|(warning, _)| *warning as usize);

@@ -88,10 +88,12 @@ impl App {
         index: usize,
     ) -> Result<(Attachment, Vec<u8>)> {
         let (_, raw) = self.captured_source(project, id).await?;
-        let parsed = MessageParser::default().parse(&raw);
-        let file = parsed.as_ref().and_then(|message| message.attachments().nth(index));
-        let file = file.ok_or_else(|| Error::not_found(Resource::Attachment, index))?;
-        Ok((attachment(file), file.contents().to_vec()))
+        let found = self.apart(project, move || {
+            let parsed = MessageParser::default().parse(&raw)?;
+            let file = parsed.attachments().nth(index)?;
+            Some((attachment(file), file.contents().to_vec()))
+        });
+        found.await?.ok_or_else(|| Error::not_found(Resource::Attachment, index))
     }
 
     /// A captured mail, and its bytes as they would have been sent; nothing if the mailbox does not have it.

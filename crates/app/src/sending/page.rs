@@ -4,8 +4,6 @@
 //! pictures that came with the mail are put into the page, and the picture that counts opens is taken out: a look at a mail
 //! must not count as an open.
 
-use std::borrow::Cow;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use mail_parser::{MessageParser, MimeHeaders};
@@ -19,7 +17,7 @@ use mailwright_mail::received;
 use mailwright_mail::text::Survey;
 use mailwright_store::audience::contact;
 use mailwright_store::body;
-use mailwright_store::feedback::inbound;
+use mailwright_store::feedback::inbound::{self, Contents};
 use mailwright_store::sending::email::{self as store, Email, Source};
 use percent_encoding::percent_decode_str;
 
@@ -52,14 +50,14 @@ impl App {
     /// A captured mail as a page.
     pub async fn captured_page(&self, project: &Project, id: EmailId) -> Result<String> {
         let (_, raw) = self.captured_source(project, id).await?;
-        self.page_of(raw).await
+        self.page_of(project, raw).await
     }
 
     /// A mail that was sent, or that came in, as a page. One that was sent is shown as it was captured; otherwise it is
     /// rendered again, with its footer, without links to the recipient's pages, and without tracking.
     pub async fn email_page(&self, project: &Project, id: EmailId) -> Result<String> {
         if let Some((_, raw)) = self.captured_bytes(project, id).await? {
-            return self.page_of(raw).await;
+            return self.page_of(project, raw).await;
         }
         let number = project.number;
         let (sent, received) = self
@@ -76,34 +74,40 @@ impl App {
             .await?;
         match (sent, received) {
             (Some((email, source)), _) => {
-                let html = self.rendered_again(project, &email, source.as_ref()).await?;
+                let html = self.rendered_again(project, &email, source).await?;
                 html.ok_or_else(|| Error::not_found(Resource::Content, id))
             }
             (None, Some((raw, contents))) => {
-                let shown = raw.as_deref().and_then(received::shown);
-                let (html, pictures) = match (shown, contents.html, contents.text) {
-                    (Some(shown), ..) => shown,
-                    (None, Some(html), _) => (html, Vec::new()),
-                    (None, None, text) => (preformatted(&text.unwrap_or_default()), Vec::new()),
-                };
-                let pictures: Vec<_> = pictures
-                    .iter()
-                    .map(|(file, content)| Picture {
-                        name: file.content_id.as_deref().unwrap_or_default(),
-                        media: &file.content_type,
-                        content,
-                    })
-                    .collect();
-                Ok(self.page(&html, &pictures))
+                let app = self.clone();
+                self.apart(project, move || app.page_of_received(raw.as_deref(), contents)).await
             }
             (None, None) => Err(Error::not_found(Resource::Email, id)),
         }
     }
 
     /// A message of ours as a page.
-    async fn page_of(&self, raw: Vec<u8>) -> Result<String> {
+    async fn page_of(&self, project: &Project, raw: Vec<u8>) -> Result<String> {
         let app = self.clone();
-        aside(move || app.page_of_message(&raw)).await
+        self.apart(project, move || app.page_of_message(&raw)).await
+    }
+
+    /// A message that came in as a page, or what is known of it where it is not kept.
+    fn page_of_received(&self, raw: Option<&[u8]>, contents: Contents) -> String {
+        let shown = raw.and_then(received::shown);
+        let (html, pictures) = match (shown, contents.html, contents.text) {
+            (Some(shown), ..) => shown,
+            (None, Some(html), _) => (html, Vec::new()),
+            (None, None, text) => (preformatted(&text.unwrap_or_default()), Vec::new()),
+        };
+        let pictures: Vec<_> = pictures
+            .iter()
+            .map(|(file, content)| Picture {
+                name: file.content_id.as_deref().unwrap_or_default(),
+                media: &file.content_type,
+                content,
+            })
+            .collect();
+        self.page(&html, &pictures)
     }
 
     fn page_of_message(&self, raw: &[u8]) -> String {
@@ -125,31 +129,35 @@ impl App {
         &self,
         project: &Project,
         email: &Email,
-        source: Option<&Source>,
+        source: Option<Source>,
     ) -> Result<Option<String>> {
-        let (Some(source), Some(contact), Some(recipient)) = (source, email.contact, &email.recipient) else {
+        let (Some(source), Some(contact), Some(recipient)) = (source, email.contact, email.recipient.clone())
+        else {
             return Ok(None);
         };
         let content = self.0.sending.contents.get(project.number, &source.content_hash).await?;
         let Some(content) = content else { return Ok(None) };
-        let mut variables = Cow::Borrowed(&source.variables);
+        let Source { mut variables, kind, .. } = source;
         // the values of a mail go once it is settled
         let is_present_data = variables.is_empty() && content.has_own_values();
         if is_present_data {
             let number = project.number;
             let found = self.read(body!(async |rx| contact::get(rx, number, contact).await)).await?;
             let values = found.map(|contact| content.variables(&contact, &Data::new()));
-            variables = Cow::Owned(values.unwrap_or_default());
+            variables = values.unwrap_or_default();
         }
-        let (_, body) = preview(contact, recipient, &variables, &content, true);
-        let Some(mut html) = body else { return Ok(None) };
-        if source.kind == Some(TemplateType::Marketing) {
-            let locale = variables.get("locale").or_else(|| content.shared.get("locale"));
-            let footers = Footers::new(project, false);
-            footers.footer(locale.and_then(|locale| locale.as_str())).insert(&mut html, "#", "#");
-        }
-        let above = if is_present_data { PRESENT_DATA } else { "" };
-        Ok(Some(self.page_with(above, &html, &content.attachments)))
+        let (app, footers) = (self.clone(), Footers::new(project, false));
+        self.apart(project, move || {
+            let (_, body) = preview(contact, recipient.as_str(), &variables, &content, true);
+            let mut html = body?;
+            if kind == Some(TemplateType::Marketing) {
+                let locale = variables.get("locale").or_else(|| content.shared.get("locale"));
+                footers.footer(locale.and_then(|locale| locale.as_str())).insert(&mut html, "#", "#");
+            }
+            let above = if is_present_data { PRESENT_DATA } else { "" };
+            Some(app.page_with(above, &html, &content.attachments))
+        })
+        .await
     }
 
     /// A page of the HTML of a mail and the files that come with it, with something of ours above.
@@ -189,11 +197,6 @@ impl App {
         let token = address.strip_suffix("/o.gif").and_then(|rest| rest.rsplit_once("/t/"));
         token.is_some_and(|(_, token)| self.followed_picture(token).is_some())
     }
-}
-
-/// Does some work on a thread of its own: looking through a large mail takes a while.
-pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| Error::Internal(error.to_string()))
 }
 
 /// The address of a picture that came with the mail, with the picture in it; nothing for any other address, and where

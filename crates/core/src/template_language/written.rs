@@ -1,6 +1,7 @@
 //! What a template writes as it is, so that a reader sees a gap where there is no value.
 
-use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 
 use super::program::{Block, Condition, Expr, Key, Loop, Node, Pipeline, Program, Step};
 
@@ -49,8 +50,10 @@ fn is_constant(condition: &Condition) -> bool {
 #[derive(Default)]
 struct Walk {
     bare: BTreeSet<usize>,
-    /// What the conditions around look at.
+    /// What the conditions around look at, the innermost last.
     guards: Vec<usize>,
+    /// How often each name is among them.
+    guarded: HashMap<usize, usize>,
 }
 
 impl Walk {
@@ -71,7 +74,7 @@ impl Walk {
                     self.block(block);
                 }
                 self.block(otherwise);
-                self.guards.truncate(before);
+                self.leave(before);
             }
             Node::Case { subject, branches, otherwise } => {
                 let before = self.guards.len();
@@ -80,7 +83,7 @@ impl Walk {
                     self.block(block);
                 }
                 self.block(otherwise);
-                self.guards.truncate(before);
+                self.leave(before);
             }
             Node::For(of) => {
                 let Loop { source, body, otherwise, .. } = &**of;
@@ -88,7 +91,7 @@ impl Walk {
                 self.guard(source);
                 self.block(body);
                 self.block(otherwise);
-                self.guards.truncate(before);
+                self.leave(before);
             }
             Node::Capture { body, .. } => self.block(body),
         }
@@ -100,8 +103,20 @@ impl Walk {
             Step::Fallback(_) => true,
             Step::Filter(filter, _) => filter.name == "default",
         };
-        if !self.guards.contains(&path.root.0) && !value.steps.iter().any(replaces) {
+        if !self.guarded.contains_key(&path.root.0) && !value.steps.iter().any(replaces) {
             self.bare.insert(path.root.0);
+        }
+    }
+
+    /// Leaves a block, with the conditions on it beyond the first `before`.
+    fn leave(&mut self, before: usize) {
+        for name in self.guards.drain(before..) {
+            if let Entry::Occupied(mut count) = self.guarded.entry(name) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
         }
     }
 
@@ -118,6 +133,7 @@ impl Walk {
         match looked_at {
             Expr::Path(path) => {
                 self.guards.push(path.root.0);
+                *self.guarded.entry(path.root.0).or_default() += 1;
                 for key in &path.rest {
                     if let Key::Computed(key) = key {
                         self.guard(key);

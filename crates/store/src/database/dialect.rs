@@ -13,6 +13,7 @@
 //! | `{json $4}` | `$4::jsonb` | `jsonb(?4)` |
 //! | `{json_out c}` | `c` | `json(c)` |
 //! | `{json_or_raw c}` | `c` | `json(c)`, and text that is no JSON unchanged: one row must not fail a query of many |
+//! | `{json_last c}` | the last element of an array, as JSON | the same; nothing of what is no array |
 //! | `{json_bytes c}` | the length of `c` as text | the length of `c` as it is stored |
 //! | `{contains c $2}` | `strpos(c, $2) > 0` | `instr(c, ?2) > 0` |
 //! | `{json_contains c $2}` | the same with `c::text` | the same with `json(c)` |
@@ -182,6 +183,14 @@ impl Dialect {
                 Self::Postgres => rest.to_owned(),
                 // a text, or a well-formed blob
                 Self::Sqlite => format!("case when json_valid({rest}, 9) then json({rest}) else {rest} end"),
+            },
+            "json_last" => match self {
+                Self::Postgres => format!("{rest} -> -1"),
+                Self::Sqlite => {
+                    format!(
+                        "case when json_valid({rest}, 9) then json_extract({rest}, char(36) || '[#-1]') end"
+                    )
+                }
             },
             "contains" => {
                 let (column, value) = rest.split_once(' ').unwrap_or((rest, ""));

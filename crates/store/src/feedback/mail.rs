@@ -21,6 +21,7 @@ use crate::insight::deltas::Deltas;
 use crate::insight::rollup;
 use crate::sending::campaign::ledger;
 use crate::sending::email::count::move_count;
+use crate::sending::held::note as held;
 use crate::sending::template_figures;
 
 /// A mail that something is learnt of.
@@ -171,6 +172,9 @@ pub async fn save(
     let is_changed = |mail: &&Mail| mail.now != mail.before || mail.undelivered.is_some();
     let changed: Vec<&Mail> = mails.iter().filter(is_changed).collect();
     write(tx, project, &changed, at).await?;
+    // of a held mail it is known now what became of it, and nobody has to decide
+    let known = changed.iter().filter(|mail| mail.before.status == EmailStatus::InDoubt && mail.leaves());
+    held::forget(tx, project, &known.map(|mail| mail.id).collect::<Vec<_>>()).await?;
     for mail in changed {
         count(deltas, project, mail, at);
     }

@@ -18,7 +18,7 @@ use crate::project::audit;
 
 /// How many former versions of a template or campaign are kept.
 pub const MAX_VERSIONS: i64 = 50;
-/// How many bytes of HTML the former versions of a template or campaign have together.
+/// How many bytes of text (HTML, MJML and document) the former versions of a template or campaign have together.
 pub const MAX_VERSION_BYTES: i64 = 10 * 1024 * 1024;
 
 /// A former version.
@@ -87,8 +87,8 @@ pub async fn keep(tx: &Tx<'_>, project: ProjectNumber, owner: Owner, version: &V
     };
     tx.execute_one(
         "insert into mail_versions (project_id, owner_id, number, subject, from_address, from_name, reply_to, body_hash, \
-         mjml_hash, document_hash, size, actor_type, actor_id, saved_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+         mjml_hash, document_hash, size, bytes, actor_type, actor_id, saved_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
         args![
             project,
             owner.id(),
@@ -101,6 +101,7 @@ pub async fn keep(tx: &Tx<'_>, project: ProjectNumber, owner: Owner, version: &V
             mjml,
             document,
             version.body.len(),
+            version.texts().into_iter().flatten().map(str::len).sum::<usize>(),
             kind,
             id,
             version.saved_at,
@@ -114,7 +115,7 @@ pub async fn keep(tx: &Tx<'_>, project: ProjectNumber, owner: Owner, version: &V
 /// The newest version that the ones after it leave no room for.
 async fn too_large(tx: &Tx<'_>, project: ProjectNumber, owner: Owner) -> Result<Option<i64>> {
     tx.one(
-        "select max(number) from (select number, cast(sum(size) over (order by number desc) as bigint) as bytes from mail_versions \
+        "select max(number) from (select number, cast(sum(bytes) over (order by number desc) as bigint) as bytes from mail_versions \
          where project_id = $1 and owner_id = $2) v where bytes > $3",
         args![project, owner.id(), MAX_VERSION_BYTES],
         |r| r.get(0),

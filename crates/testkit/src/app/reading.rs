@@ -34,6 +34,19 @@ impl App {
         }
     }
 
+    /// Polls every 20 ms until nothing is left; panics with what is left after `limit`.
+    pub async fn nothing_left_within(&self, limit: Duration, mut f: impl AsyncFnMut() -> Vec<Value>) {
+        let since = Instant::now();
+        loop {
+            let left = f().await;
+            if left.is_empty() {
+                return;
+            }
+            assert!(since.elapsed() < limit, "left after {limit:?}: {left:#?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// The messages captured for an address, oldest first, each in full as `GET /mailbox/:id` shows it.
     pub async fn mailbox_for(&self, to: &str) -> Vec<Value> {
         let mut messages = Vec::new();

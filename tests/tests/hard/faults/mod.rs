@@ -9,7 +9,7 @@ use mailwright_testkit::smtp::ScriptedServer;
 use mailwright_testkit::{App, Response, json};
 use mailwright_tests::{assert_envelope, text};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a refusal may take: less than callers and load balancers wait.
 const PROMPT: Duration = Duration::from_secs(10);
@@ -30,16 +30,12 @@ async fn ready(app: &App) -> u16 {
 /// Every email of the project is sent; the receiving server got each of these addresses once, or twice at most
 /// where the email is marked as in doubt.
 async fn assert_all_sent(app: &App, server: &ScriptedServer, addresses: &BTreeSet<String>) {
-    let since = Instant::now();
-    let emails = loop {
+    app.nothing_left_within(EMPTY_WITHIN, async || {
         let emails = app.list_all("/emails").await;
-        let mut waiting = emails.iter().filter(|email| email["status"] != "SENT").peekable();
-        if waiting.peek().is_none() {
-            break emails;
-        }
-        assert!(since.elapsed() < EMPTY_WITHIN, "not sent: {:#?}", waiting.collect::<Vec<_>>());
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    };
+        emails.into_iter().filter(|email| email["status"] != "SENT").collect()
+    })
+    .await;
+    let emails = app.list_all("/emails").await;
     let mut missing = addresses.clone();
     for email in &emails {
         let to = text(&email["to"]);

@@ -1,5 +1,6 @@
 //! POST /contacts/bulk/:jobId/undo, and the list of bulk operations.
 
+use futures_util::future::{join, join_all};
 use mailwright_testkit::{App, Engine, both_engines};
 use mailwright_tests::browser::change_project;
 use mailwright_tests::{
@@ -127,6 +128,21 @@ both_engines! {
             let evidence = read(&app, &format!("/contacts/{}/consent", text(&of["id"]))).await["data"].clone();
             assert_eq!(column(&evidence, "way"), [way, "api", "api"], "{evidence}");
         }
+    }
+
+    async fn who_refuses_while_a_job_is_undone_stays_out(engine: Engine) {
+        let app = App::start(engine).await;
+        let names: Vec<_> = (0..40).map(|number| format!("c{number}@example.com")).collect();
+        let contacts: Vec<_> = join_all(names.iter().map(|name| create_contact(&app, name, true, json!({})))).await;
+        let all: Vec<&Value> = contacts.iter().collect();
+        let job = done(&app, "unsubscribe", &all).await;
+        let refuse = async |of: &Value| {
+            let path = format!("/contacts/public/{}/unsubscribe", text(&of["id"]));
+            app.request("POST", &path).send().await.assert_status(200);
+        };
+        let (undo, refusals) = (undone(&app, &job), join_all(all.iter().map(|of| refuse(of))));
+        join(undo, refusals).await;
+        assert_eq!(subscribed(&app, &all).await, vec![false; all.len()]);
     }
 
     async fn not_everything_can_be_undone(engine: Engine) {

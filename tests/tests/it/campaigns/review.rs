@@ -108,7 +108,9 @@ both_engines! {
         let campaign = draft(&app, &json!({"type": "HEADLESS", "body": long})).await;
         test(&app, &campaign).await;
         let found = review(&app, &campaign).await;
-        assert_eq!(problems(&found), [("warning", "NO_UNSUBSCRIBE_LINK"), ("warning", "CLIPPED")]);
+        assert_eq!(problems(&found), [
+            ("warning", "NO_UNSUBSCRIBE_LINK"), ("warning", "CONSTANT_CONDITION"), ("warning", "CLIPPED"),
+        ]);
         let campaign = draft(&app, &json!({"type": "HEADLESS", "body": "<a href=\"{{manageUrl}}\">Choose</a>"})).await;
         test(&app, &campaign).await;
         assert_eq!(problems(&review(&app, &campaign).await), []);

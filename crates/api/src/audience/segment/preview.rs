@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::audience::contact::ContactView;
 use crate::auth::ProjectAccess;
-use crate::auth::needs::ReadContacts;
+use crate::auth::needs::SearchContacts;
 use crate::error::{ErrorEnvelope, Failure};
 use crate::filter::{FilterTree, check_object};
 use crate::schema::{Body, Payload, WholeNumber, check_range};
@@ -59,7 +59,7 @@ pub(crate) struct SegmentPreviewView {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn preview(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
+    ProjectAccess(project, ..): ProjectAccess<SearchContacts>,
     Body(body): Body<PreviewRequest>,
 ) -> Result<Json<SegmentPreviewView>, Failure> {
     let sample = body.sample.map_or(0, |sample| sample.0) as usize;

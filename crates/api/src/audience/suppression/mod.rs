@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::auth::ProjectAccess;
-use crate::auth::needs::{ReadContacts, WriteContacts};
+use crate::auth::needs::{ReadContacts, SearchContacts, WriteContacts};
 use crate::error::{ErrorEnvelope, Result};
 use crate::fields::{AddressPattern, Email, Name};
 use crate::params::{self, PathText};
@@ -201,7 +201,7 @@ pub(crate) struct SuppressionPreview {
     responses((status = 200, body = SuppressionPreview), (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn preview(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
+    ProjectAccess(project, ..): ProjectAccess<SearchContacts>,
     Body(body): Body<PreviewSuppressionRequest>,
 ) -> Result<Json<SuppressionPreview>> {
     let kind = body.r#type.unwrap_or(TemplateType::Marketing);

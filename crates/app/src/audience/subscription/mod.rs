@@ -86,10 +86,6 @@ impl App {
     pub async fn opt_out(&self, id: ContactId, scope: Scope, pass: &Pass, act: Act) -> Result<PublicContact> {
         let before = self.public_contact(id, pass).await?;
         let topic = before.topic.as_ref().filter(|_| scope == Scope::Mail && before.subscribed).cloned();
-        let is_out = match &topic {
-            Some(topic) => !topic.subscribed,
-            None => !before.subscribed,
-        };
         let (number, now, because_of) = (before.project.number, self.0.clock.now(), pass.mail);
         let (who, left) = (before.clone(), topic.clone());
         self.write(body!(async |tx| {
@@ -100,18 +96,13 @@ impl App {
             // mails are locked before contacts, as by who brings news of them
             let mail = sent_to(tx, number, id, because_of).await?;
             let evidence = who.evidence(act, mail);
-            if is_out {
-                if left.is_none() && contact::hold(tx, number, id).await? {
-                    consent::refuse_again(tx, number, id, evidence, now).await?;
-                }
-                return Ok(());
+            let opt_out = OptOut::open(tx, number, mail).await?;
+            // from here on nobody brings the contact back, as the undo of a bulk operation would
+            if !contact::hold(tx, number, id).await? {
+                return Err(Error::not_found(Resource::Contact, id));
             }
             let mut deltas = Deltas::default();
-            let opt_out = OptOut::open(tx, number, mail).await?;
             let is_changed = if let Some(left) = &left {
-                if !contact::hold(tx, number, id).await? {
-                    return Err(Error::not_found(Resource::Contact, id));
-                }
                 choose(tx, number, id, &[(&left.topic, false)], evidence, now).await?
             } else {
                 let change = Change { subscribed: Some(false), ..Change::default() };
@@ -126,6 +117,8 @@ impl App {
                 }
                 event::append(tx, &events, &mut deltas).await?;
                 deltas.save(tx).await?;
+            } else if left.is_none() {
+                consent::refuse_again(tx, number, id, evidence, now).await?;
             }
             Ok(())
         }))

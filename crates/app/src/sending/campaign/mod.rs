@@ -6,6 +6,7 @@ mod audience;
 mod edit;
 mod fields;
 mod review;
+mod review_text;
 pub(crate) mod runner;
 mod state;
 mod stats;

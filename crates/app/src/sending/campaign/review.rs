@@ -2,17 +2,14 @@
 //!
 //! What sending refuses is found by the same checks. Nothing is changed by a review.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mailwright_core::campaign::{Campaign, CampaignStatus};
 use mailwright_core::campaign_review::{ReviewCode, ReviewSeverity};
 use mailwright_core::contact::Contact;
 use mailwright_core::ids::{CampaignId, ProjectNumber};
-use mailwright_core::mail_check::CLIPPED_FROM;
 use mailwright_core::project::Project;
-use mailwright_core::template::TemplateType;
-use mailwright_core::template_language::Template;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::domain::Purpose;
 use mailwright_store::audience::contact;
@@ -23,17 +20,13 @@ use mailwright_store::{body, project};
 use serde_json::Value;
 
 use super::check_editable;
+use super::review_text::{Found, Text};
 use crate::App;
 use crate::error::{Error, Result};
-use crate::sending::check::constant_conditions;
-use crate::sending::content::FIXED;
 use crate::sending::domain::{has_record, sender_refused};
-use crate::sending::source::check_syntax;
 
 /// How many recipients are looked at for values that are missing.
 const SAMPLE: usize = 100;
-/// What every contact has a value for, besides what every mail has.
-const ALWAYS: [&str; 2] = ["subscribed", "data"];
 
 /// Something that a review finds.
 #[derive(Debug, Clone)]
@@ -89,6 +82,12 @@ impl Review {
         self.add_of(code, None, message.into());
     }
 
+    fn add_all(&mut self, found: Vec<Found>) {
+        for (code, field, message) in found {
+            self.add_of(code, Some(&field), message);
+        }
+    }
+
     fn add_of(&mut self, code: ReviewCode, field: Option<&str>, message: String) {
         self.problems.push(Problem { code, field: field.map(str::to_owned), message });
     }
@@ -116,15 +115,11 @@ impl App {
         if let Some(refused) = &known.refused {
             review.add_of(ReviewCode::SenderUnverified, Some("from"), refused.to_string());
         }
-        if let Err(Error::Syntax(issues)) =
-            check_syntax([("subject", Some(&campaign.subject)), ("body", Some(&campaign.body))])
-        {
-            for issue in issues {
-                review.add_of(ReviewCode::InvalidTemplate, Some(&issue.field), issue.message.clone());
-            }
-        }
-        self.review_audience(project, &campaign, &mut review).await?;
-        content(&campaign, &mut review);
+        let (subject, body, kind) = (campaign.subject.clone(), campaign.body.clone(), campaign.kind);
+        let text = self.apart(project, move || Text::of(&subject, &body, kind)).await?;
+        review.add_all(text.errors);
+        self.review_audience(project, &campaign, text.names, &mut review).await?;
+        review.add_all(text.problems);
         let is_tracked = campaign.tracking.unwrap_or_else(|| project.tracking.covers(campaign.kind));
         let wants_host = self.mail_leaves() && self.settings().tracking_host().is_some();
         if is_tracked && wants_host && known.refused.is_none() && !known.has_tracking_host {
@@ -160,6 +155,7 @@ impl App {
         &self,
         project: &Project,
         campaign: &Campaign,
+        names: BTreeSet<String>,
         review: &mut Review,
     ) -> Result<()> {
         if !matches!(campaign.status, CampaignStatus::Draft | CampaignStatus::Scheduled) {
@@ -200,14 +196,17 @@ impl App {
             Err(Error::OverLimit(message)) => review.add(ReviewCode::OverLimit, message),
             other => other?,
         }
-        self.review_values(project, campaign, review).await
+        self.review_values(project, campaign, names, review).await
     }
 
-    /// Looks at what some recipients lack of the values that the mail writes.
-    async fn review_values(&self, project: &Project, campaign: &Campaign, review: &mut Review) -> Result<()> {
-        let mut names = Template::parse_lenient(&campaign.subject).bare_variables();
-        names.extend(Template::parse_lenient(&campaign.body).bare_variables());
-        names.retain(|name| !FIXED.contains(&name.as_str()) && !ALWAYS.contains(&name.as_str()));
+    /// Looks at what some recipients lack of the values that the mail writes under these names.
+    async fn review_values(
+        &self,
+        project: &Project,
+        campaign: &Campaign,
+        names: BTreeSet<String>,
+        review: &mut Review,
+    ) -> Result<()> {
         if names.is_empty() {
             return Ok(());
         }
@@ -264,28 +263,6 @@ fn lacks(contact: &Contact, name: &str) -> bool {
         None | Some(Value::Null) => true,
         Some(Value::String(text)) => text.trim().is_empty(),
         Some(_) => false,
-    }
-}
-
-/// Looks at what a campaign says.
-fn content(campaign: &Campaign, review: &mut Review) {
-    let body = Template::parse_lenient(&campaign.body);
-    let leads_out = ["unsubscribeUrl", "manageUrl"].iter().any(|name| body.uses(name));
-    if campaign.kind == TemplateType::Headless && !leads_out {
-        let text = "The mail has no footer, and no link with {{unsubscribeUrl}} or {{manageUrl}}: its readers have no way \
-                    out but the button of their mail program.";
-        review.add_of(ReviewCode::NoUnsubscribeLink, Some("body"), text.to_owned());
-    }
-    if let Some(text) = constant_conditions(&body) {
-        review.add_of(ReviewCode::ConstantCondition, Some("body"), text);
-    }
-    if campaign.body.len() > CLIPPED_FROM {
-        let text = format!(
-            "The body has {} KB. Gmail shows the beginning of a mail of more than {} KB, without its end.",
-            campaign.body.len() / 1024,
-            CLIPPED_FROM / 1024
-        );
-        review.add_of(ReviewCode::Clipped, Some("body"), text);
     }
 }
 

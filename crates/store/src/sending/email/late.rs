@@ -17,6 +17,7 @@ use crate::delivery::delivery_stats;
 use crate::insight::deltas::Deltas;
 use crate::insight::rollup;
 use crate::sending::campaign::ledger::sums;
+use crate::sending::held::note as held;
 
 /// The stored state of a mail that no longer waited when it turned out to be sent.
 struct Ended {
@@ -66,6 +67,9 @@ pub async fn conclude_late(
         }
         if is_settled {
             continue;
+        }
+        if ended.status == EmailStatus::InDoubt {
+            held::forget(tx, project, &[id]).await?;
         }
         move_count(deltas, project, ended.status, EmailStatus::Sent);
         if let Some(campaign) = outcome.campaign {

@@ -20,13 +20,13 @@ pub struct WaitingMail {
     pub attempts: i64,
     /// Why it waits; `None` where it waits for its turn alone.
     pub error: Option<String>,
-    /// The attempts so far, as they are stored.
-    pub log: Json,
+    /// The last attempt, as it is stored.
+    pub last: Option<Json>,
     /// When it was accepted.
     pub created_at: Timestamp,
 }
 
-const COLUMNS: &str = "recipient, due_at, attempts, error, {json_or_raw log}, created_at";
+const COLUMNS: &str = "recipient, due_at, attempts, error, {json_last log}, created_at";
 
 fn read(row: &Row<'_>) -> Result<WaitingMail> {
     Ok(WaitingMail {
@@ -34,7 +34,7 @@ fn read(row: &Row<'_>) -> Result<WaitingMail> {
         due_at: row.get(1)?,
         attempts: row.get(2)?,
         error: row.get(3)?,
-        log: row.get(4)?,
+        last: row.get(4)?,
         created_at: row.get(5)?,
     })
 }

@@ -3,7 +3,8 @@
 //! Every restore raises the instance's epoch ([`epoch`]). In the same run every mail that waits becomes one in doubt
 //! ([`hold`]), since nobody knows what the lost stretch did with it, and its id is noted in `held_emails`. Campaigns and
 //! executions that go on are marked, so that what they make later, and may have made before, is held when it is made.
-//! A held mail is never due. It leaves after a decision ([`mod@decide`]), and not otherwise.
+//! A held mail is never due. It leaves after a decision ([`mod@decide`]), and not otherwise; news that it had left before ends
+//! the question.
 
 mod decide;
 pub mod epoch;

@@ -1,4 +1,5 @@
 import { base } from '#/api/base';
+import { here } from './location';
 
 /** The values of an address behind its question mark. What is undefined, empty or false is left out. */
 export type Search = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -20,7 +21,7 @@ export function pathOf(pathname: string): string {
  * `search` names another one.
  */
 export function href(path: string, search: Search = {}): string {
-  const present = new URLSearchParams(location.search).get(PROJECT);
+  const present = new URLSearchParams(here().search).get(PROJECT);
   const values = new URLSearchParams();
   const all: Search = present ? { [PROJECT]: present, ...search } : search;
   for (const [name, value] of Object.entries(all)) {

@@ -1,6 +1,6 @@
 import type { ComponentProps, MouseEvent } from 'react';
-import { usePathname } from 'wouter/use-browser-location';
 import { href, pathOf, type Search } from './address';
+import { usePathname } from './location';
 import { go } from './navigate';
 import { preload } from './pages';
 
@@ -12,12 +12,14 @@ export interface Target {
 }
 
 type LinkProps = Target & Omit<ComponentProps<'a'>, 'href'> & {
+  /** The page stays, with what is not saved on it: the link changes a part of it. */
+  stays?: boolean;
   /** Whether the link is that of the present page; found out by the path when it is not given. */
   current?: boolean;
 };
 
 /** A link to a page of the dashboard. Its code is loaded when somebody comes near it. */
-export function Link({ to, search, current, onClick, children, ...rest }: LinkProps) {
+export function Link({ to, search, current, stays = false, onClick, children, ...rest }: LinkProps) {
   const path = pathOf(usePathname());
   const isCurrent = current ?? (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`));
   const follow = (event: MouseEvent<HTMLAnchorElement>) => {
@@ -26,7 +28,7 @@ export function Link({ to, search, current, onClick, children, ...rest }: LinkPr
       return;
     }
     event.preventDefault();
-    go(to, search ? { search } : {});
+    go(to, { stays, ...(search && { search }) });
   };
   return (
     <a

@@ -1,5 +1,5 @@
-import { navigate } from 'wouter/use-browser-location';
 import { href, type Search } from './address';
+import { arrive } from './location';
 
 interface Guard {
   question: string;
@@ -9,11 +9,13 @@ const guards = new Set<Guard>();
 const watchers = new Set<() => void>();
 /** Where the page is in the browser's history of this tab. Each entry knows its place, so that a step can be taken back. */
 let position = 0;
-/** Whether the next step of the history is our own, back to the page that stays. */
-let isReturning = false;
+/** How long to wait for another step of the browser's buttons, before the way back to the page that stays. */
+const PAUSE_MS = 30;
+/** Set from a step that is taken back until the page that stays is reached again. */
+let returning: ReturnType<typeof setTimeout> | undefined;
 
 /** Asks before what is not saved is left. Returns whether to go on. */
-function mayLeave(): boolean {
+export function mayLeave(): boolean {
   for (const guard of guards) {
     // the browser's own question: it is the only one that can be asked while the page is going away
     if (!confirm(guard.question)) return false;
@@ -21,45 +23,68 @@ function mayLeave(): boolean {
   return true;
 }
 
-/** Opens a page of the dashboard. With `replace`, the way back leads to where the present one led. */
-export function go(path: string, options: { search?: Search; replace?: boolean } = {}): void {
-  if (!mayLeave()) return;
-  const { replace = false } = options;
-  if (!replace) position += 1;
-  navigate(href(path, options.search), { replace, state: { position } });
+/** How a page is opened. */
+interface Way {
+  search?: Search;
+  /** The way back leads to where the present one led. */
+  replace?: boolean;
+  /** The page stays, with what is not saved on it: only a part of it changes. */
+  stays?: boolean;
+}
+
+/** Opens a page of the dashboard. */
+export function go(path: string, { search, replace = false, stays = false }: Way = {}): void {
+  if (!stays && !mayLeave()) return;
+  write(href(path, search), replace);
 }
 
 /** Changes the address of the present page without leaving it, as filters do. */
 export function rewrite(address: string): void {
-  navigate(address, { replace: true, state: { position } });
+  write(address, true);
 }
 
-function placeIn(state: unknown): number | undefined {
-  const place: unknown = typeof state === 'object' && state !== null ? Reflect.get(state, 'position') : undefined;
-  return typeof place === 'number' ? place : undefined;
+function write(address: string, replace: boolean): void {
+  if (replace) history.replaceState({ position }, '', address);
+  else history.pushState({ position: ++position }, '', address);
+  arrive();
 }
 
-const onStep = (event: PopStateEvent) => {
-  const to = placeIn(event.state);
-  if (isReturning) {
-    isReturning = false;
-    event.stopImmediatePropagation();
-  } else if (to !== undefined && to !== position && !mayLeave()) {
-    // the browser has changed the address already, and nothing else has heard of it
-    event.stopImmediatePropagation();
-    isReturning = true;
-    history.go(position - to);
+function positionIn(state: unknown): number | undefined {
+  const found: unknown = typeof state === 'object' && state !== null ? Reflect.get(state, 'position') : undefined;
+  return typeof found === 'number' ? found : undefined;
+}
+
+/** Steps from where the browser's history is to where the page is. */
+function comeBack(): void {
+  const steps = position - (positionIn(history.state) ?? position);
+  // no step at all would load the page anew
+  if (steps === 0) returning = undefined;
+  else history.go(steps);
+}
+
+const onStep = ({ state }: PopStateEvent) => {
+  const to = positionIn(state);
+  if (to === undefined) {
+    // somebody wrote a fragment behind the address: the page is the same, at a new place
+    history.replaceState({ position: ++position }, '');
+  } else if (to !== position && (returning || !mayLeave())) {
+    clearTimeout(returning);
+    returning = setTimeout(comeBack, PAUSE_MS);
+    return;
   } else {
-    position = to ?? position;
+    position = to;
   }
+  clearTimeout(returning);
+  returning = undefined;
+  arrive();
 };
 
-/** Begins to ask before the browser's own buttons leave what is not saved. It comes before all else that follows the address. */
+/** Begins to follow the browser's own buttons, and asks before they leave what is not saved. */
 export function followHistory(): void {
-  const known = placeIn(history.state);
+  const known = positionIn(history.state);
   if (known === undefined) history.replaceState({ position }, '');
   else position = known;
-  addEventListener('popstate', onStep, { capture: true });
+  addEventListener('popstate', onStep);
 }
 
 const onUnload = (event: BeforeUnloadEvent) => {

@@ -1,10 +1,10 @@
 import { Component, createContext, type ReactNode, Suspense, useContext, useEffect, useRef } from 'react';
-import { usePathname } from 'wouter/use-browser-location';
 import { ApiError } from '#/api/error';
 import { Failed, NotFound } from '#/shell/fallbacks';
 import { isMissingPart, reloadAfterUpgrade } from '#/shell/upgrade';
 import { Skeleton } from '#/ui/skeleton';
 import { pathOf } from './address';
+import { usePathname } from './location';
 import { pageAt } from './pages';
 
 const Params = createContext<Record<string, string>>({});

@@ -1,6 +1,6 @@
 import { useCallback, useMemo } from 'react';
-import { usePathname, useSearch } from 'wouter/use-browser-location';
 import { href, pathOf } from './address';
+import { here, usePathname, useSearch } from './location';
 import { rewrite } from './navigate';
 
 /** How a value stands in an address. Reading takes whatever somebody typed there. */
@@ -67,7 +67,7 @@ export function useSearchState<S extends Spec>(spec: S): [Values<S>, (change: Pa
   }, [search, spec]);
   const change = useCallback(
     (to: Partial<Values<S>>) => {
-      const present = Object.fromEntries(new URLSearchParams(location.search));
+      const present = Object.fromEntries(new URLSearchParams(here().search));
       for (const [name, value] of Object.entries(to)) present[name] = spec[name]?.write(value) ?? '';
       rewrite(href(path, present));
     },

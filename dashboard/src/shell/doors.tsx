@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useMemo } from 'react';
-import { usePathname, useSearch } from 'wouter/use-browser-location';
+import { usePathname, useSearch } from '#/router/location';
 import { ApiError } from '#/api/error';
 import { choose, MembershipContext, openProject } from '#/features/project/open';
 import { projects } from '#/features/project/queries';

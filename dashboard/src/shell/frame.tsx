@@ -1,6 +1,6 @@
 import { Menu as MenuIcon, Search, X } from 'lucide';
 import { type ReactNode, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { usePathname } from 'wouter/use-browser-location';
+import { usePathname } from '#/router/location';
 import { isLost, onReach } from '#/api/reach';
 import { useProject } from '#/features/project/open';
 import { go, Link } from '#/router';

@@ -6,6 +6,7 @@ import { projectKey } from '#/api/query';
 import { useProject } from '#/features/project/open';
 import { t as canvas } from '#/features/workflow/editor/texts';
 import { go, type Search } from '#/router';
+import { here } from '#/router/location';
 import { Dialog } from '#/ui/dialog';
 import { Switch } from '#/ui/form';
 import { Icon } from '#/ui/icon';
@@ -158,7 +159,7 @@ type Keys = [heading: string, keys: readonly (readonly [key: string, does: strin
 function Shortcuts({ onClose }: { onClose: () => void }) {
   const [on, setOn] = useState(shortcutsAreOn);
   // the keys of the canvas belong to the page of one workflow
-  const isWorkflow = /\/workflows\/[^/]+$/.test(location.pathname);
+  const isWorkflow = /\/workflows\/[^/]+$/.test(here().pathname);
   const groups: Keys[] = [
     [
       t.everywhere,

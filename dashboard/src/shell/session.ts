@@ -3,6 +3,7 @@ import { serviceUrl } from '#/api/base';
 import { onSessionLost, queries } from '#/api/query';
 import { me } from '#/features/user/queries';
 import { pathOf } from '#/router/address';
+import { here } from '#/router/location';
 import { dropGuards, go, isGuarded, watchGuards } from '#/router/navigate';
 import { notice, present } from './notices';
 
@@ -29,14 +30,14 @@ export function followSession(): void {
 }
 
 function lost(): void {
-  const path = pathOf(location.pathname);
+  const path = pathOf(here().pathname);
   if (path.startsWith('/auth/')) return;
   if (isGuarded()) {
     notice({ signedOut: true });
     return;
   }
   queries.clear();
-  go('/auth/login', { search: { next: `${path}${location.search}` } });
+  go('/auth/login', { search: { next: `${path}${here().search}` } });
 }
 
 /** Asks who is signed in. When it is the person of before, the page goes on. */

@@ -57,7 +57,7 @@ function Shown({ contact: shown }: { contact: Contact }) {
         <div className="min-w-0 space-y-4 max-lg:order-1 lg:row-span-2">
           <Tabs label={t.sections}>
             {TABS.map((one) => (
-              <Tab key={one} to={`/contacts/${id}`} search={{ tab: one === 'timeline' ? '' : one }} current={tab === one}>
+              <Tab key={one} to={`/contacts/${id}`} search={{ tab: one === 'timeline' ? '' : one }} current={tab === one} stays>
                 {t.tabs[one]}
               </Tab>
             ))}

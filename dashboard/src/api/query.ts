@@ -29,8 +29,8 @@ export const queries = new QueryClient({
   },
 });
 
-// whether it was done is seen by what is there now
-onDoubt(() => void queries.invalidateQueries());
+// whether it was done is seen by what is there now; what is being read goes on, so that nothing begins again and again
+onDoubt(() => void queries.invalidateQueries(undefined, { cancelRefetch: false }));
 onReach(() => {
   if (!isLost()) void queries.refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' });
 });

@@ -27,13 +27,17 @@ export function onRefused(callback: () => void): void {
   refused.add(callback);
 }
 
+function noteRefusal({ status }: Response): void {
+  if (status === 401) for (const callback of refused) callback();
+}
+
 const session: Middleware = {
   onRequest({ request }) {
     if (project) request.headers.set('X-Project-Id', project);
     return request;
   },
   onResponse({ response, schemaPath }) {
-    if (response.status === 401 && schemaPath !== '/users/@me') for (const callback of refused) callback();
+    if (schemaPath !== '/users/@me') noteRefusal(response);
   },
 };
 
@@ -70,6 +74,7 @@ export async function rawRequest(path: string, init: RequestInit = {}, through =
   const headers = new Headers(init.headers);
   if (project) headers.set('X-Project-Id', project);
   const response = await through(new Request(`${base}${path}`, { ...init, headers, credentials: 'same-origin' }));
+  noteRefusal(response);
   if (!response.ok) throw errorOf(await response.json().catch(() => undefined), response);
   return response;
 }

@@ -83,7 +83,8 @@ function Detail({ entry, parts }: { entry: Entry; parts: Record<string, ReactNod
   const recipients = type === 'campaign.sent' ? numberIn(metadata, 'totalRecipients') : undefined;
   if (recipients !== undefined) pieces.push(t.toRecipients(recipients));
   const reason = textIn(metadata, 'error') ?? textIn(metadata, 'exitReason') ?? textIn(metadata, 'segmentName');
-  if (reason) pieces.push(reason);
+  // of an execution that somebody cancelled the service says no more than that
+  if (reason && reason.toUpperCase() !== broken) pieces.push(reason);
   if (type === 'event.triggered' && dataIn(metadata)) {
     pieces.push(<code className="font-mono">{dataIn(metadata)}</code>);
   }

@@ -27,13 +27,17 @@ export function onRefused(callback: () => void): void {
   refused.add(callback);
 }
 
+function noteRefusal({ status }: Response): void {
+  if (status === 401) for (const callback of refused) callback();
+}
+
 const session: Middleware = {
   onRequest({ request }) {
     if (project) request.headers.set('X-Project-Id', project);
     return request;
   },
   onResponse({ response, schemaPath }) {
-    if (response.status === 401 && schemaPath !== '/users/@me') for (const callback of refused) callback();
+    if (schemaPath !== '/users/@me') noteRefusal(response);
   },
 };
 
@@ -62,11 +66,15 @@ export async function call<T>(request: Promise<{ data?: T; error?: unknown; resp
   return answer.data as T;
 }
 
-/** A request outside of the document's shapes, such as a file to download. With the session and the project's id. */
-export async function rawRequest(path: string, init: RequestInit = {}): Promise<Response> {
+/**
+ * A request outside of the document's shapes, such as a file to download. With the session and the project's id. `through`
+ * is `asked` for a POST that changes nothing.
+ */
+export async function rawRequest(path: string, init: RequestInit = {}, through = reached): Promise<Response> {
   const headers = new Headers(init.headers);
   if (project) headers.set('X-Project-Id', project);
-  const response = await reached(new Request(`${base}${path}`, { ...init, headers, credentials: 'same-origin' }));
+  const response = await through(new Request(`${base}${path}`, { ...init, headers, credentials: 'same-origin' }));
+  noteRefusal(response);
   if (!response.ok) throw errorOf(await response.json().catch(() => undefined), response);
   return response;
 }

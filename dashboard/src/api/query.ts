@@ -1,4 +1,4 @@
-import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { QueryCache, QueryClient } from '@tanstack/react-query';
 import { currentProject } from './client';
 import { ApiError } from './error';
 import { isLost, onDoubt, onReach } from './reach';
@@ -15,7 +15,6 @@ const pause = (count: number, error: unknown): number =>
 /** What answers of the API are kept in. A request that fails in passing is tried twice more. */
 export const queries = new QueryClient({
   queryCache: new QueryCache({ onError: leaveWithoutSession }),
-  mutationCache: new MutationCache({ onError: leaveWithoutSession }),
   defaultOptions: {
     queries: {
       staleTime: 10_000,
@@ -29,8 +28,8 @@ export const queries = new QueryClient({
   },
 });
 
-// whether it was done is seen by what is there now
-onDoubt(() => void queries.invalidateQueries());
+// whether it was done is seen by what is there now; what is being read goes on, so that nothing begins again and again
+onDoubt(() => void queries.invalidateQueries(undefined, { cancelRefetch: false }));
 onReach(() => {
   if (!isLost()) void queries.refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' });
 });

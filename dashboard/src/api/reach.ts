@@ -32,11 +32,12 @@ function note(lost: boolean): void {
   for (const callback of listeners) callback();
 }
 
-const isWrite = (method: string): boolean => !['GET', 'HEAD'].includes(method.toUpperCase());
+/** Whether a request has a method that only reads. */
+const isGet = ({ method }: Request): boolean => ['GET', 'HEAD'].includes(method.toUpperCase());
 
-function unanswered(method: string): ApiError {
+function unanswered(isWrite: boolean): ApiError {
   note(true);
-  if (!isWrite(method)) return new ApiError({ message: 'The service cannot be reached.', status: 0, code: 'OFFLINE' });
+  if (!isWrite) return new ApiError({ message: 'The service cannot be reached.', status: 0, code: 'OFFLINE' });
   for (const callback of doubtful) callback();
   return new ApiError({ message: 'The service gave no answer.', status: 0, code: 'UNANSWERED' });
 }
@@ -47,23 +48,36 @@ async function whole(response: Response): Promise<Response> {
   return new Response(body.byteLength > 0 ? body : null, response);
 }
 
-/** A request of the dashboard, with an end to waiting. Throws an `ApiError` when it gets no answer of the service. */
-export async function reached(request: Request): Promise<Response> {
+async function sent(request: Request, isWrite: boolean): Promise<Response> {
   const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), isWrite(request.method) ? WRITE_MS : READ_MS);
+  const timer = setTimeout(() => patience.abort(), isWrite ? WRITE_MS : READ_MS);
   let response;
   try {
     response = await fetch(request, { signal: AbortSignal.any([request.signal, patience.signal]) });
-    if (isWrite(request.method)) response = await whole(response);
+    // only what is got can be a stream
+    if (!isGet(request)) response = await whole(response);
   } catch (cause) {
     if (request.signal.aborted) throw cause;
-    throw unanswered(request.method);
+    throw unanswered(isWrite);
   } finally {
     clearTimeout(timer);
   }
   // what the service answers itself has the id of the request
-  if (UNREACHED.has(response.status) && !response.headers.has('x-request-id')) throw unanswered(request.method);
+  if (UNREACHED.has(response.status) && !response.headers.has('x-request-id')) throw unanswered(isWrite);
   note(false);
   serviceTime(response.headers.get('date'));
   return response;
+}
+
+/** A request of the dashboard, with an end to waiting. Throws an `ApiError` when it gets no answer of the service. */
+export function reached(request: Request): Promise<Response> {
+  return sent(request, !isGet(request));
+}
+
+/**
+ * The same for what only asks, though by POST because it is too much for an address:
+ * `api.POST('/contacts/search', { body, signal, fetch: asked })`.
+ */
+export function asked(request: Request): Promise<Response> {
+  return sent(request, false);
 }

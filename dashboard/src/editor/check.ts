@@ -2,6 +2,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, call, type Schemas } from '#/api/client';
 import { projectKey } from '#/api/query';
+import { asked } from '#/api/reach';
 import { type Draft, sourceOf } from './draft.ts';
 
 /** What there is to say about a mail. */
@@ -30,7 +31,7 @@ const report = (draft: Draft, type: MailType, topicId: string | undefined) =>
     queryKey: projectKey('mail-check', type, topicId, draft),
     queryFn: ({ signal }) => {
       const body = { subject: draft.subject, ...sourceOf(draft.content), type, ...(topicId ? { topicId } : {}) };
-      return call(api.POST('/templates/check', { body, signal }));
+      return call(api.POST('/templates/check', { body, signal, fetch: asked }));
     },
     staleTime: 60_000,
     gcTime: 10_000,

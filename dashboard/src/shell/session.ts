@@ -14,8 +14,8 @@ import { notice, present } from './notices';
 export function followSession(): void {
   onSessionLost(lost);
   onRefused(() => {
-    // no query found it, but something that was to be done: whether it is the session, `me` tells
-    if (isGuarded() && !present().signedOut) void askAgain();
+    // it may be no query that found it, but something that was to be done: whether it is the session, `me` tells
+    if (!present().signedOut && !isSigningIn()) void askAgain();
   });
   watchGuards(() => {
     // a guard may be renewed in the same moment
@@ -29,15 +29,19 @@ export function followSession(): void {
   leaveToAnother();
 }
 
+/** Whether the page is one for signing in, where a refusal is about what was typed. */
+function isSigningIn(): boolean {
+  return pathOf(here().pathname).startsWith('/auth/');
+}
+
 function lost(): void {
-  const path = pathOf(here().pathname);
-  if (path.startsWith('/auth/')) return;
+  if (isSigningIn()) return;
   if (isGuarded()) {
     notice({ signedOut: true });
     return;
   }
   queries.clear();
-  go('/auth/login', { search: { next: `${path}${here().search}` } });
+  go('/auth/login', { search: { next: `${pathOf(here().pathname)}${here().search}` } });
 }
 
 /** Asks who is signed in. When it is the person of before, the page goes on. */

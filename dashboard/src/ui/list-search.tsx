@@ -22,6 +22,7 @@ export function ListSearch({ label, value, onSearch, className }: {
   useEffect(() => {
     if (value === sent.current) return;
     sent.current = value;
+    clearTimeout(timer.current);
     setText(value);
   }, [value]);
   const change = (to: string, pause: number) => {

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { classes } from './classes';
 
 /** A column of a table. */
@@ -68,6 +68,23 @@ export function Table<Row>({
       </table>
     </div>
   );
+}
+
+/**
+ * Goes to the last page of a list that is paged by number when the page of the address lies behind it, as after the last
+ * row on it was deleted.
+ */
+export function useLastPage(
+  page: number,
+  list: { data: { totalPages: number } | undefined; isPlaceholderData: boolean },
+  onPage: (page: number) => void,
+): void {
+  const last = list.isPlaceholderData ? undefined : list.data?.totalPages;
+  const to = last !== undefined && last > 0 && page > last ? last : undefined;
+  useEffect(() => {
+    if (to !== undefined) onPage(to);
+    // oxlint-disable-next-line react/exhaustive-deps -- once for each page to go to
+  }, [to]);
 }
 
 /** Pages of a list that is paged by number. `onPage` changes the address. */

@@ -37,6 +37,32 @@ test('the feed shows what happens as it happens, and leads to what it is about',
   await owner.close();
 });
 
+test('more entries than are caught up with, from while nobody listened, are all in the feed', async () => {
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  let listen = () => {};
+  const all = new Promise<void>((resolve) => {
+    listen = resolve;
+  });
+  await page.route('**/activity/stream*', async (route) => {
+    await all;
+    await route.continue();
+  });
+  await owner.open('activity?types=event.triggered');
+  await page.getByText('Nothing of this kind').waitFor();
+  for (let index = 0; index < 25; index += 1) {
+    await service.api('POST', '/v1/track', { key: service.project.public, body: { email: 'many@example.org', event: `step${index}` } });
+  }
+  listen();
+  await page.getByRole('button', { name: 'Show 20 new entries' }).click();
+  const feed = page.getByRole('region', { name: 'What happened' });
+  await feed.getByText('step0', { exact: true }).waitFor();
+  assert.equal(await feed.getByText(/^step\d+$/).count(), 25);
+  await page.unroute('**/activity/stream*');
+  await owner.close();
+});
+
 test('filters are in the address: areas, one contact, a period', async () => {
   await service.api('POST', '/v1/track', {
     key: service.project.public,

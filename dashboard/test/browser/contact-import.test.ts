@@ -60,6 +60,32 @@ test('a file that cannot be imported says why', async () => {
   await owner.close();
 });
 
+test('what was found for one file says nothing about the next one', async () => {
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  await owner.open('contacts/import');
+  const choose = (name: string, text: string) =>
+    page.getByLabel('Choose a CSV file').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
+  await choose('first.csv', 'email,name\nada@example.org,Ada\ngrace@example.org,Grace\n');
+  await page.getByRole('button', { name: 'Import 2 rows' }).waitFor();
+  await page.getByRole('button', { name: 'Another file' }).click();
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route('**/contacts/import/preview', async (route) => {
+    await released;
+    await route.continue();
+  });
+  await choose('second.csv', 'email,company\nalan@example.org,Bletchley\n');
+  await page.getByRole('button', { name: 'Start the import' }).and(page.locator(':disabled')).waitFor();
+  release();
+  await page.getByRole('button', { name: 'Import 1 row' }).waitFor();
+  await page.unroute('**/contacts/import/preview');
+  await owner.close();
+});
+
 test('columns that become the same can be told apart where they are chosen', async () => {
   const owner = await Visitor.of(service);
   const { page } = owner;
@@ -88,7 +114,8 @@ test('columns that become the same can be told apart where they are chosen', asy
   // what a field is called in another case is the same column
   await page.getByLabel('Field for second').fill('EMAIL');
   await page.getByLabel('Field for second').press('Enter');
-  await page.getByRole('cell', { name: 'ada@work.example' }).last().waitFor();
+  const rows = page.getByRole('region', { name: 'The first rows, as they become contacts' });
+  await rows.getByRole('cell', { name: 'ada@work.example', exact: true }).waitFor();
   assert.equal(await page.getByLabel('email becomes').inputValue(), '');
   assert.equal(await page.getByLabel('second becomes').inputValue(), 'email');
   await owner.close();

@@ -141,6 +141,32 @@ test('a list of 3,000 contacts is gone through to its end by keyboard', async ()
   await owner.close();
 });
 
+test('what matches is selected until something else is searched for', async () => {
+  await people('match', 250);
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route(/^https?:\/\/[^/]+\/contacts\?.*cursor=/, async (route) => {
+    await released;
+    await route.continue().catch(() => undefined);
+  });
+  await owner.open('contacts?q=match&sort=email');
+  await page.getByRole('row', { name: 'match0000@example.org' }).getByRole('checkbox').check();
+  await page.getByRole('button', { name: 'Select more that match' }).click();
+  await page.getByText('100 selected').waitFor();
+  await page.getByRole('searchbox').fill('match024');
+  await page.getByText('10 in all').waitFor();
+  release();
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  assert.equal(await page.getByText(/^[\d,]+ selected$/).count(), 0);
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await owner.close();
+});
+
 test('what others wrote is text, the timeline is live, and consent is shown', async () => {
   const made = await service.api('POST', '/contacts', {
     body: { email: 'mallory@example.org', data: { [HOSTILE]: HOSTILE, list: [HOSTILE] } },

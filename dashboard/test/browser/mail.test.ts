@@ -71,6 +71,30 @@ test('a mail is read the moment it is captured, removed, and the mailbox emptied
   await owner.close();
 });
 
+test('more mails than a page has, captured while nobody listened, are all in the list', async () => {
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  let listen = () => {};
+  const all = new Promise<void>((resolve) => {
+    listen = resolve;
+  });
+  await page.route('**/activity/stream*', async (route) => {
+    await all;
+    await route.continue();
+  });
+  await owner.open('mailbox');
+  await page.getByText('Nothing was captured yet').waitFor();
+  await Promise.all(Array.from({ length: 55 }, (_, index) => send(service, `many${index}@example.org`, `Mail ${index}`)));
+  listen();
+  await page.getByText('55 mails', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Show older mails' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('[data-mail]').length === 55);
+  await service.api('DELETE', '/mailbox', { cookie: await service.cookie() });
+  await page.unroute('**/activity/stream*');
+  await owner.close();
+});
+
 test('on a phone a mail has a page of its own, and the way back', async () => {
   await send(service, 'phone@example.org', `On the way ${HOSTILE}`);
   const owner = await Visitor.of(service);

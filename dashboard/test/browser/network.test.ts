@@ -60,6 +60,33 @@ test('a service that is gone is told, and what could not be read comes by itself
   await owner.close();
 });
 
+test('what only asks by POST is no write: it rests when it gets no answer, and is not asked again and again', async () => {
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  const condition = { logic: 'AND', groups: [{ filters: [{ field: 'email', operator: 'contains', value: 'example.org' }] }] };
+  await owner.open(`contacts?filter=${encodeURIComponent(JSON.stringify(condition))}`);
+  await page.getByText('ada@example.org').first().waitFor();
+  owner.expectFault(/ERR_CONNECTION_REFUSED/);
+  let searched = 0;
+  await page.route(ANY_API, (route) => {
+    if (route.request().url().includes('/contacts/search')) searched += 1;
+    return route.abort('connectionrefused');
+  });
+  // a write without an answer has everything read again
+  await page.keyboard.press('n');
+  await page.keyboard.press('c');
+  const dialog = page.getByRole('dialog', { name: 'Add contact' });
+  await dialog.waitFor();
+  await page.keyboard.type('grace@example.org');
+  await page.keyboard.press('Enter');
+  await dialog.getByText(/^No answer came, so it may have been done or not\./).waitFor();
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  assert.ok(searched >= 1 && searched <= 4, `${searched} searches in three seconds`);
+  await page.unroute(ANY_API);
+  await owner.close();
+});
+
 test('a stream that ends at once is opened again after a pause, and none is open while nobody sees the page', async () => {
   const owner = await Visitor.of(service);
   const { page } = owner;

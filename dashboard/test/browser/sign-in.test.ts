@@ -43,6 +43,23 @@ test('somebody signs up, creates a project, signs out and in again', async () =>
   await ada.close();
 });
 
+test('something to be done without a session leads to signing in', async () => {
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  const { id } = await service.api('POST', '/workflows', { body: { name: 'Welcome', eventName: 'begun' } });
+  await owner.signIn(service.owner);
+  await owner.open('workflows');
+  await page.getByRole('button', { name: 'Actions for Welcome' }).click();
+  await page.getByRole('menuitem', { name: 'Enable' }).waitFor();
+  await owner.context.clearCookies();
+  owner.expectFault(/401/);
+  await page.getByRole('menuitem', { name: 'Enable' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  assert.match(page.url(), /next=/);
+  await service.api('DELETE', `/workflows/${id}`);
+  await owner.close();
+});
+
 test('the palette goes places, and shortcuts work', async () => {
   const owner = await Visitor.of(service);
   const { page } = owner;

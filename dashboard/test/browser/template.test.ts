@@ -239,6 +239,13 @@ test('nothing in a preview runs, whoever reads it sees their own data, and Germa
   await page.getByRole('navigation', { name: 'Hauptnavigation' }).waitFor();
   await owner.open('templates?q=preview');
   await owner.accessible('the list in German');
+  // without a search, as the navigation has it, nothing is searched for
+  await page.getByRole('navigation', { name: 'Hauptnavigation' }).getByRole('link', { name: 'Vorlagen' }).click();
+  await page.waitForURL((url) => !url.searchParams.has('q'));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.doesNotMatch(page.url(), /q=/);
+  assert.equal(await page.getByRole('searchbox').inputValue(), '');
+  await owner.open('templates?q=preview&page=9');
   await page.getByRole('link', { name: `${HOSTILE} preview` }).click();
   await page.getByRole('textbox', { name: 'HTML der Mail' }).waitFor();
   await page.getByRole('button', { name: 'Vorschau' }).click();

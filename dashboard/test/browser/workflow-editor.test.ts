@@ -196,6 +196,26 @@ test('steps are inserted, spliced out and removed, and all of it is undone', asy
   await owner.close();
 });
 
+test('undo beside what was said undoes that, or nothing', async () => {
+  const id = await chain('Said');
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  await owner.open(`workflows/${id}`);
+  const undo = page.getByRole('button', { name: 'Undo', exact: true });
+  for (const [index, name] of ['End', 'Second'].entries()) {
+    await step(page, name).focus();
+    await page.keyboard.press('Delete');
+    await undo.nth(index).waitFor();
+  }
+  await undo.first().click();
+  await page.getByText('It is not the last change any more.').waitFor();
+  assert.deepEqual(await order(id), ['Trigger: begun', 'First']);
+  await undo.click();
+  await service.until('the last change is undone', async () => (await order(id)).join() === 'Trigger: begun,First,Second');
+  await owner.close();
+});
+
 test('a step is added at an open end by mouse', async () => {
   const { id } = await service.api('POST', '/workflows', { body: { name: 'By mouse', eventName: 'begun' } });
   const owner = await Visitor.of(service);

@@ -153,6 +153,8 @@ test('contacts are enrolled, one is started, and all are cancelled', async () =>
   await page.getByText('nobody started nothing').waitFor();
   await page.getByText('The workflow was not enabled.').waitFor();
   await owner.accessible('why');
+  await owner.open('activity?types=workflow.completed');
+  await page.getByRole('listitem').filter({ hasText: 'third@example.org' }).getByText('cancelled').waitFor();
   await owner.close();
 });
 
@@ -198,6 +200,7 @@ test('trigger, goal and name are set, and workflows are changed together', async
   await page.getByLabel('State').selectOption({ label: 'Disabled' });
   await page.getByRole('row', { name: 'After' }).waitFor();
   assert.match(page.url(), /status=disabled/);
+  assert.equal(await page.getByText('2 selected').count(), 0, 'what may be out of sight is not selected');
   await page.getByRole('button', { name: 'Actions for Another' }).click();
   await page.getByRole('menuitem', { name: 'Duplicate' }).click();
   await page.getByText('A disabled copy was made.').waitFor();

@@ -29,7 +29,12 @@ const ICONS: Partial<Record<ActivityType, readonly [icon: IconNode, color: strin
   'segment.entered': [Filter, 'text-accent'],
   'segment.exited': [LogOut, 'text-muted'],
 };
-const BROKEN = new Set(['FAILED', 'CANCELLED']);
+
+/** How an execution ended that did not come to its end; undefined for every other entry. */
+function breakOf({ type, metadata }: Entry): keyof typeof t.broken | undefined {
+  const status = type === 'workflow.completed' ? textIn(metadata, 'status') : undefined;
+  return status === 'FAILED' || status === 'CANCELLED' ? status : undefined;
+}
 
 /** How a person chooses entries by one that they see. */
 export interface OnFilter {
@@ -68,6 +73,8 @@ function Detail({ entry, parts }: { entry: Entry; parts: Record<string, ReactNod
   const { type, metadata } = entry;
   const pieces: ReactNode[] = [];
   const isMail = type.startsWith('email.');
+  const broken = breakOf(entry);
+  if (broken) pieces.push(t.broken[broken]);
   if (isMail && textIn(metadata, 'campaignId')) pieces.push(<>{t.by} {parts.campaign}</>);
   if (isMail && textIn(metadata, 'workflowId')) pieces.push(<>{t.by} {parts.workflow}</>);
   const opens = type === 'email.opened' ? numberIn(metadata, 'totalOpens') : undefined;
@@ -76,7 +83,8 @@ function Detail({ entry, parts }: { entry: Entry; parts: Record<string, ReactNod
   const recipients = type === 'campaign.sent' ? numberIn(metadata, 'totalRecipients') : undefined;
   if (recipients !== undefined) pieces.push(t.toRecipients(recipients));
   const reason = textIn(metadata, 'error') ?? textIn(metadata, 'exitReason') ?? textIn(metadata, 'segmentName');
-  if (reason) pieces.push(reason);
+  // of an execution that somebody cancelled the service says no more than that
+  if (reason && reason.toUpperCase() !== broken) pieces.push(reason);
   if (type === 'event.triggered' && dataIn(metadata)) {
     pieces.push(<code className="font-mono">{dataIn(metadata)}</code>);
   }
@@ -110,7 +118,7 @@ function filtersOf(entry: Entry, on: OnFilter): MenuEntry[] {
 export const EntryRow = memo(function EntryRow({ entry, onFilter, fresh = false }: { entry: Entry; onFilter?: OnFilter; fresh?: boolean }) {
   const [icon, color] = ICONS[entry.type] ?? [Activity, 'text-muted'];
   const parts = partsOf(entry);
-  const broken = entry.type === 'workflow.completed' && BROKEN.has(textIn(entry.metadata, 'status') ?? '');
+  const broken = breakOf(entry) !== undefined;
   return (
     <li
       data-entry

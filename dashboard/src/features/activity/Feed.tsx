@@ -17,6 +17,16 @@ import { t } from './texts';
 type Loaded = InfiniteData<Schemas['ActivityList'], string | undefined>;
 /** More new entries are not kept: the feed is read anew instead. */
 const MOST_FRESH = 500;
+/** How many of the newest entries are read for what happened before the feed was followed. */
+const CATCH_UP = 20;
+
+/** What came since the feed was read, newest first. */
+interface Fresh {
+  entries: readonly Entry[];
+  /** Whether there may be more between these entries and those of the feed. */
+  isCut: boolean;
+}
+const NOTHING: Fresh = { entries: [], isCut: false };
 
 function headingOf(at: string): string {
   const on = day(at);
@@ -39,13 +49,16 @@ function byDay(entries: readonly Entry[]): { heading: string; entries: Entry[] }
 /** What came since the feed was read, and how to see it. */
 function useFresh(query: FeedQuery, known: ReadonlySet<string>, enabled: boolean) {
   const client = useQueryClient();
-  const [fresh, setFresh] = useState<readonly Entry[]>([]);
+  const [fresh, setFresh] = useState(NOTHING);
   const { startDate: _from, endDate: _to, ...scope } = query;
-  const add = (entries: readonly Entry[]) =>
+  /** `mayBeCut` says that all of these entries are new, and that there are older ones. */
+  const add = (entries: readonly Entry[], mayBeCut = false) =>
     setFresh((before) => {
-      const seen = new Set(before.map((entry) => entry.id));
+      const seen = new Set(before.entries.map((entry) => entry.id));
       const unseen = entries.filter((entry) => !seen.has(entry.id));
-      return unseen.length === 0 ? before : [...unseen, ...before].slice(0, MOST_FRESH);
+      if (unseen.length === 0) return before;
+      const isCut = mayBeCut && unseen.length === entries.length && !unseen.some((entry) => known.has(entry.id));
+      return { entries: [...unseen, ...before.entries].slice(0, MOST_FRESH), isCut: before.isCut || isCut };
     });
   const connected = useLive(
     scope,
@@ -56,23 +69,26 @@ function useFresh(query: FeedQuery, known: ReadonlySet<string>, enabled: boolean
         const loaded = client.getQueryData<Loaded>(feed(query).queryKey);
         const newest = loaded?.pages[0]?.data[0]?.timestamp ?? '';
         if (!loaded) return;
-        void page(query, undefined, undefined, 20)
-          .then(({ data }) => add(data.filter((entry) => entry.timestamp >= newest)))
+        void page(query, undefined, undefined, CATCH_UP)
+          .then(({ data, hasMore }) => {
+            const since = data.filter((entry) => entry.timestamp >= newest);
+            add(since, hasMore && since.length === data.length);
+          })
           .catch(() => undefined);
       },
     },
     enabled,
   );
-  const unseen = fresh.filter((entry) => !known.has(entry.id));
+  const unseen = fresh.entries.filter((entry) => !known.has(entry.id));
   const show = () => {
-    if (fresh.length >= MOST_FRESH) void client.resetQueries({ queryKey: feed(query).queryKey });
+    if (fresh.isCut || fresh.entries.length >= MOST_FRESH) void client.resetQueries({ queryKey: feed(query).queryKey });
     client.setQueryData<Loaded>(feed(query).queryKey, (loaded) => {
       const first = loaded?.pages[0];
       if (!loaded || !first) return loaded;
       const added = unseen.toSorted((a, b) => b.timestamp.localeCompare(a.timestamp));
       return { ...loaded, pages: [{ ...first, data: [...added, ...first.data] }, ...loaded.pages.slice(1)] };
     });
-    setFresh([]);
+    setFresh(NOTHING);
     return unseen;
   };
   return { unseen, show, connected };

@@ -51,6 +51,7 @@ const en = {
   toRecipients: (n: number) => plural(n, { one: '1 recipient', other: `${number(n)} recipients` }),
   times: (n: number) => plural(n, { one: 'once', other: `${number(n)} times` }),
   by: 'by',
+  broken: { FAILED: 'failed', CANCELLED: 'cancelled' },
   scopes: { contact: 'Contact', campaign: 'Campaign', workflow: 'Workflow', template: 'Template' },
   onlyThis: {
     contact: 'Only this contact',
@@ -153,6 +154,7 @@ export const t = texts({
     toRecipients: (n: number) => plural(n, { one: '1 Empfänger', other: `${number(n)} Empfänger` }),
     times: (n: number) => plural(n, { one: 'einmal', other: `${number(n)}-mal` }),
     by: 'durch',
+    broken: { FAILED: 'fehlgeschlagen', CANCELLED: 'abgebrochen' },
     scopes: { contact: 'Kontakt', campaign: 'Kampagne', workflow: 'Workflow', template: 'Vorlage' },
     onlyThis: {
       contact: 'Nur dieser Kontakt',

@@ -12,7 +12,7 @@ import { Menu } from '#/ui/menu';
 import { Page } from '#/ui/page';
 import { Problem } from '#/ui/problem';
 import { Skeleton } from '#/ui/skeleton';
-import { Pages, Table } from '#/ui/table';
+import { Pages, Table, useLastPage } from '#/ui/table';
 import { Time } from '#/ui/time';
 import { done, failed } from '#/ui/toast';
 import { canRemove } from './Actions';
@@ -29,6 +29,7 @@ export default function CampaignsPage() {
   const [{ q, status, page }, setSearch] = useSearchState(SEARCH);
   const [removing, setRemoving] = useState<Listed>();
   const list = useQuery(campaigns(page, status, q));
+  useLastPage(page, list, (to) => setSearch({ page: to }));
   const create = (
     <LinkButton to="/campaigns/create" variant="primary">
       <Icon of={Plus} size={14} />
@@ -62,7 +63,7 @@ export default function CampaignsPage() {
         <Problem error={list.error} onRetry={() => void list.refetch()} />
       ) : !list.data ? (
         <Skeleton rows={9} />
-      ) : rows.length === 0 ? (
+      ) : list.data.total === 0 ? (
         isFiltered ? (
           <Empty title={t.none} action={<Button onClick={() => setSearch({ q: '', status: '', page: 1 })}>{t.clear}</Button>} />
         ) : (

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, call, type Schemas } from '#/api/client';
 import { projectKey, queries } from '#/api/query';
+import { asked } from '#/api/reach';
 import type { VersionSource } from '#/features/template/versions';
 import type { CursorSource } from '#/ui/cursor-rows';
 
@@ -86,7 +87,7 @@ export const samples = ({ id, type, audienceType, segmentId, audienceCondition, 
               api.GET('/segments/{id}/contacts', { params: { path: { id: segmentId ?? '' }, query: { page: 1, pageSize: 50 } }, signal }),
             )).data
           : audienceCondition
-            ? (await call(api.POST('/segments/preview', { body: { condition: audienceCondition, sample: 20 }, signal }))).sample
+            ? (await call(api.POST('/segments/preview', { body: { condition: audienceCondition, sample: 20 }, signal, fetch: asked }))).sample
             : [];
       return found.filter((contact) => !onlySubscribed || contact.subscribed).slice(0, SAMPLES);
     },
@@ -98,7 +99,7 @@ export const rendering = ({ id, subject, body, type, updatedAt }: Campaign, cont
   queryOptions({
     queryKey: projectKey('campaign', id, 'rendering', contactId, updatedAt),
     queryFn: async ({ signal }) => {
-      const answer = await call(api.POST('/preview', { body: { subject, body, type, contactId, format: 'json' }, signal }));
+      const answer = await call(api.POST('/preview', { body: { subject, body, type, contactId, format: 'json' }, signal, fetch: asked }));
       // it would be text if another format was asked for
       return { subject: typeof answer === 'string' ? '' : answer.subject };
     },

@@ -15,7 +15,7 @@ import { ListSearch } from '#/ui/list-search';
 import { Menu } from '#/ui/menu';
 import { Page } from '#/ui/page';
 import { Skeleton } from '#/ui/skeleton';
-import { type FilterTree, isTree } from '#/features/segment/builder/tree';
+import { isTree } from '#/features/segment/builder/tree';
 import { AddContact } from './AddContact';
 import { BulkBar, MOST_AT_ONCE } from './BulkBar';
 import { BulkJob } from './BulkJob';
@@ -46,7 +46,7 @@ export default function ListPage() {
   const direction = dir || (sort === 'email' ? 'asc' : 'desc');
   const known = useQuery(contactFields()).data;
   const [shown, toggleColumn] = useColumns(known);
-  const selection = useSelection<Contact>(t.select, t.selectAll);
+  const selection = useSelection<Contact>(t.select, t.selectAll, JSON.stringify([q, subscribed, filter]));
   // after a deletion the pages begin elsewhere, so the list is another one
   const [revision, setRevision] = useState(0);
 
@@ -72,14 +72,12 @@ export default function ListPage() {
   );
   const columns = useMemo(() => contactColumns(shown, { by: sort, direction, on: sortBy }), [shown, sort, direction, sortBy]);
   const isFiltered = q !== '' || subscribed !== '' || filter !== undefined;
-  const change = (to: Partial<{ q: string; subscribed: '' | 'true' | 'false'; filter: FilterTree | undefined; edit: boolean }>) => {
-    selection.clear();
-    setSearch(to);
-  };
   const selectMatching = async () => {
+    const lasts = selection.lasting();
     let cursor: string | undefined;
     for (let count = 0; count < MOST_AT_ONCE; count += PAGE) {
       const page = await contactPage(query, cursor);
+      if (!lasts()) return;
       selection.add(page.data);
       if (!page.hasMore || !page.cursor) return;
       cursor = page.cursor;
@@ -115,11 +113,11 @@ export default function ListPage() {
       }
     >
       <div className="flex flex-wrap items-center gap-2">
-        <ListSearch label={t.search} value={q} onSearch={(to) => change({ q: to })} className="w-72 max-sm:w-full" />
+        <ListSearch label={t.search} value={q} onSearch={(to) => setSearch({ q: to })} className="w-72 max-sm:w-full" />
         <select
           aria-label={t.subscription}
           value={subscribed}
-          onChange={(event) => change({ subscribed: SEARCH.subscribed.read(event.target.value) })}
+          onChange={(event) => setSearch({ subscribed: SEARCH.subscribed.read(event.target.value) })}
           className="h-8 rounded-control border border-control bg-panel px-2 pointer-coarse:h-11"
         >
           <option value="">{t.everybody}</option>
@@ -144,7 +142,7 @@ export default function ListPage() {
             filter={filter}
             isEdited={edit}
             onEdit={(to) => setSearch({ edit: to })}
-            onApply={(to) => change({ filter: to, edit: false })}
+            onApply={(to) => setSearch({ filter: to, edit: false })}
           />
         </Suspense>
       )}
@@ -170,7 +168,7 @@ export default function ListPage() {
         selection={selection.list}
         empty={
           isFiltered ? (
-            <Empty title={t.noneMatch} action={<Button onClick={() => change({ q: '', subscribed: '', filter: undefined })}>{t.clear}</Button>}>
+            <Empty title={t.noneMatch} action={<Button onClick={() => setSearch({ q: '', subscribed: '', filter: undefined })}>{t.clear}</Button>}>
               {t.noneMatchText}
             </Empty>
           ) : (

@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, call, type Schemas } from '#/api/client';
 import { projectKey } from '#/api/query';
+import { asked } from '#/api/reach';
 
 /** A contact as the API shows it. */
 export type Contact = Schemas['ContactView'];
@@ -31,6 +32,6 @@ export const PAGE = 100;
 export function contactPage({ condition, ...rest }: ContactQuery, cursor: string | undefined, signal?: AbortSignal) {
   const query = { limit: PAGE, cursor, ...rest };
   const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ''));
-  if (condition) return call(api.POST('/contacts/search', { body: { ...given, condition }, ...(signal ? { signal } : {}) }));
+  if (condition) return call(api.POST('/contacts/search', { body: { ...given, condition }, ...(signal ? { signal } : {}), fetch: asked }));
   return call(api.GET('/contacts', { params: { query: given }, ...(signal ? { signal } : {}) }));
 }

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { ListSelection } from '#/ui/cursor-list';
 
 /** Rows that somebody chose in a list, and what the list needs for that. */
@@ -7,14 +7,21 @@ export interface Selection<Row> {
   list: ListSelection<Row>;
   add: (rows: readonly Row[]) => void;
   clear: () => void;
+  /** Gives what tells whether the selection was not cleared since: what is loaded for it belongs to it only then. */
+  lasting: () => () => boolean;
 }
 
-/** Chooses rows of a list, across its pages. */
-export function useSelection<Row extends { id: string }>(label: string, allLabel: string): Selection<Row> {
+/** Chooses rows of a list, across its pages. `of` says which rows the list has: those of another list are not chosen. */
+export function useSelection<Row extends { id: string }>(label: string, allLabel: string, of: string): Selection<Row> {
   const [chosen, setChosen] = useState<ReadonlyMap<string, Row>>(new Map());
+  const round = useRef(0);
+  const clear = useCallback(() => {
+    round.current += 1;
+    setChosen(new Map());
+  }, []);
+  useEffect(() => clear, [of, clear]);
   return useMemo(() => {
     const add = (rows: readonly Row[]) => setChosen((before) => new Map([...before, ...rows.map((row) => [row.id, row] as const)]));
-    const clear = () => setChosen(new Map());
     const toggle = (row: Row) =>
       setChosen((before) => {
         const after = new Map(before);
@@ -31,6 +38,10 @@ export function useSelection<Row extends { id: string }>(label: string, allLabel
       rows: [...chosen.values()],
       add,
       clear,
+      lasting: () => {
+        const begun = round.current;
+        return () => round.current === begun;
+      },
       list: {
         chosen: new Set(chosen.keys()),
         label,
@@ -41,5 +52,5 @@ export function useSelection<Row extends { id: string }>(label: string, allLabel
         clear,
       },
     };
-  }, [chosen, label, allLabel]);
+  }, [chosen, clear, label, allLabel]);
 }

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { api, call, download, type Schemas } from '#/api/client';
+import { asked } from '#/api/reach';
 import { useIsAdmin, useProject } from '#/features/project/open';
 import { minute } from '#/i18n/format';
 import { text, useSearchState } from '#/router';
@@ -33,7 +34,7 @@ export function Erasure() {
     const [page, standing] = await Promise.all([
       call(api.GET('/contacts', { params: { query: { search: email, limit: 100 } } })),
       // who erased somebody is the administrators' business
-      isAdmin ? call(api.POST('/erasures/check', { body: { email } })) : undefined,
+      isAdmin ? call(api.POST('/erasures/check', { body: { email }, fetch: asked })) : undefined,
     ]);
     const contact = page.data.find((one) => one.email.toLowerCase() === email.toLowerCase());
     setFound({ email, contactId: contact?.id, standing });

@@ -32,14 +32,16 @@ export default function ImportPage() {
   const [{ job }, setSearch] = useSearchState(SEARCH);
   const [file, setFile] = useState<File>();
   const [mapping, setMapping] = useState<Mapping>();
-  const found = useQuery({ ...previewOf(file ?? NO_FILE, mapping), enabled: file !== undefined }).data;
+  const { data, isPlaceholderData } = useQuery({ ...previewOf(file ?? NO_FILE, mapping), enabled: file !== undefined });
+  // what was found for another file, or with other columns, says nothing about what would be imported now
+  const found = isPlaceholderData ? undefined : data;
   const choose = (to: File | undefined) => {
     setFile(to);
     setMapping(undefined);
   };
-  const start = async (data: FormData) => {
+  const start = async (form: FormData) => {
     if (!file) return;
-    const { jobId } = await upload(file, { verify: data.get('verify') === 'on', mapping: mapping ?? guessed(found) });
+    const { jobId } = await upload(file, { verify: form.get('verify') === 'on', mapping: mapping ?? guessed(found) });
     choose(undefined);
     setSearch({ job: jobId });
   };

@@ -1,5 +1,6 @@
 import type { Schemas } from '#/api/client';
 import { rawRequest } from '#/api/client';
+import { asked } from '#/api/reach';
 
 /** How large a file can be, in bytes. */
 export const MOST_BYTES = 5 * 1024 * 1024;
@@ -37,7 +38,7 @@ export async function look(file: File, mapping: Mapping | undefined, signal: Abo
   const form = new FormData();
   if (mapping) form.set('mapping', JSON.stringify(mapping));
   form.set('file', file);
-  return (await rawRequest('/contacts/import/preview', { method: 'POST', body: form, signal })).json();
+  return (await rawRequest('/contacts/import/preview', { method: 'POST', body: form, signal }, asked)).json();
 }
 
 /** Begins an import. */

@@ -6,7 +6,7 @@ import { type Captured, mailbox, page } from './queries';
 
 type Loaded = InfiniteData<Schemas['CursorPage_CapturedView'], string | undefined>;
 
-/** How long further arrivals are waited for before the mailbox is read, in milliseconds. */
+/** How long after an arrival further ones are waited for before the mailbox is read, in milliseconds. */
 const TOGETHER_MS = 150;
 const TYPES = { types: 'email.sent' };
 
@@ -15,10 +15,16 @@ export function useArrivals(): readonly Captured[] {
   const client = useQueryClient();
   const [arrived, setArrived] = useState<readonly Captured[]>([]);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      timer.current = undefined;
+    },
+    [],
+  );
   const read = () => {
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
       page(undefined)
         .then((newest) => {
           const key = mailbox().queryKey;
@@ -28,8 +34,13 @@ export function useArrivals(): readonly Captured[] {
           const known = new Set(loaded.pages.flatMap((each) => each.data.map((mail) => mail.id)));
           const fresh = newest.data.filter((mail) => !known.has(mail.id));
           if (fresh.length === 0) return;
+          // between them and what is known may be more, so the list begins anew with them
+          const isCut = newest.hasMore && fresh.length === newest.data.length;
           const top = { ...first, data: [...fresh, ...first.data], total: newest.total };
-          client.setQueryData<Loaded>(key, { ...loaded, pages: [top, ...loaded.pages.slice(1)] });
+          client.setQueryData<Loaded>(
+            key,
+            isCut ? { pages: [newest], pageParams: [undefined] } : { ...loaded, pages: [top, ...loaded.pages.slice(1)] },
+          );
           setArrived((before) => [...fresh, ...before]);
         })
         .catch(() => undefined);

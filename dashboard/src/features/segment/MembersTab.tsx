@@ -12,7 +12,7 @@ import { Section } from '#/ui/page';
 import { Problem } from '#/ui/problem';
 import { Skeleton } from '#/ui/skeleton';
 import { Status } from '#/ui/status';
-import { type Column, Pages, Table } from '#/ui/table';
+import { type Column, Pages, Table, useLastPage } from '#/ui/table';
 import { Time } from '#/ui/time';
 import { done, failed } from '#/ui/toast';
 import { AddMembers } from './AddMembers';
@@ -60,6 +60,7 @@ export function MembersTab({ segment }: { segment: Segment }) {
 function Members({ segment, addButton }: { segment: Segment; addButton: ReactNode }) {
   const [{ page }, setSearch] = useSearchState(SEARCH);
   const found = useQuery({ ...members(segment.id, page), placeholderData: keepPreviousData });
+  useLastPage(page, found, (to) => setSearch({ page: to }));
   const isStatic = segment.type === 'STATIC';
   const columns = useMemo(() => (isStatic ? [...COLUMNS, removeColumn(segment.id)] : COLUMNS), [isStatic, segment.id]);
   if (found.error && !found.data) return <Problem error={found.error} onRetry={() => void found.refetch()} />;

@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, call, type Schemas } from '#/api/client';
 import { projectKey } from '#/api/query';
+import { asked } from '#/api/reach';
 import type { FilterTree } from './builder/tree';
 
 /** A segment as the API shows it. */
@@ -36,7 +37,7 @@ export const members = (id: string, page: number) =>
 export const preview = (condition: FilterTree) =>
   queryOptions({
     queryKey: projectKey('segments', 'preview', JSON.stringify(condition)),
-    queryFn: ({ signal }) => call(api.POST('/segments/preview', { body: { condition, sample: 5 }, signal })),
+    queryFn: ({ signal }) => call(api.POST('/segments/preview', { body: { condition, sample: 5 }, signal, fetch: asked })),
     staleTime: 30_000,
     retry: false,
   });

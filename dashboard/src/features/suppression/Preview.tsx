@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { api, call, type Schemas } from '#/api/client';
+import { asked } from '#/api/reach';
 import { Form, SubmitButton, TextField } from '#/ui/form';
 import { Section } from '#/ui/page';
 import { Status } from '#/ui/status';
@@ -10,7 +11,7 @@ export function Preview() {
   const [found, setFound] = useState<Schemas['SuppressionPreview']>();
   const ask = async (data: FormData) => {
     setFound(undefined);
-    setFound(await call(api.POST('/suppressions/preview', { body: { address: String(data.get('address')).trim() } })));
+    setFound(await call(api.POST('/suppressions/preview', { body: { address: String(data.get('address')).trim() }, fetch: asked })));
   };
   return (
     <Section title={t.preview} lead={t.previewHint}>

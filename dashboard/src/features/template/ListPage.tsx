@@ -1,19 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
 import { MoreHorizontal, Plus } from 'lucide';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { api, call } from '#/api/client';
 import { number } from '#/i18n/format';
 import { go, Link, oneOf, text, useSearchState, whole } from '#/router';
 import { Button, IconButton, LinkButton } from '#/ui/button';
 import { CodeBlock } from '#/ui/copy';
 import { Empty } from '#/ui/empty';
-import { Select, TextField } from '#/ui/form';
+import { Select } from '#/ui/form';
 import { Icon } from '#/ui/icon';
+import { ListSearch } from '#/ui/list-search';
 import { Menu } from '#/ui/menu';
 import { Page } from '#/ui/page';
 import { Problem } from '#/ui/problem';
 import { Skeleton } from '#/ui/skeleton';
-import { type Column, Pages, Table } from '#/ui/table';
+import { type Column, Pages, Table, useLastPage } from '#/ui/table';
 import { Time } from '#/ui/time';
 import { done, failed } from '#/ui/toast';
 import { DeleteTemplate } from './DeleteTemplate';
@@ -30,8 +31,6 @@ const SEARCH = {
   sort: oneOf(['newest', 'changed', 'name']),
   page: whole(1),
 };
-/** After how many milliseconds what is typed is searched for. */
-const SETTLES_MS = 250;
 
 async function duplicate(id: string): Promise<void> {
   try {
@@ -47,19 +46,11 @@ async function duplicate(id: string): Promise<void> {
 /** The templates of the project. */
 export default function ListPage() {
   const [search, setSearch] = useSearchState(SEARCH);
-  const [typed, setTyped] = useState(search.q);
   const [deleting, setDeleting] = useState<ListedTemplate>();
-  const list = useQuery(templates({ search: search.q, type: search.type, sort: search.sort, page: search.page }));
-  useEffect(() => {
-    if (typed.trim() === search.q) return;
-    const timer = setTimeout(() => setSearch({ q: typed.trim(), page: 1 }), SETTLES_MS);
-    return () => clearTimeout(timer);
-  }, [typed, search.q, setSearch]);
+  const list = useQuery(templates({ search: search.q.trim(), type: search.type, sort: search.sort, page: search.page }));
+  useLastPage(search.page, list, (page) => setSearch({ page }));
   const isFiltered = search.q !== '' || search.type !== '';
-  const clear = () => {
-    setTyped('');
-    setSearch({ q: '', type: '', page: 1 });
-  };
+  const clear = () => setSearch({ q: '', type: '', page: 1 });
 
   const columns: readonly Column<ListedTemplate>[] = [
     {
@@ -113,18 +104,11 @@ export default function ListPage() {
     >
       {!(isEmpty && !isFiltered) && (
         <search className="grid gap-2 sm:grid-cols-[minmax(0,1fr)_10rem_10rem]">
-          <TextField
-            label={t.search}
-            hideLabel
-            type="search"
-            data-search
-            placeholder={t.search}
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-          />
+          <ListSearch label={t.search} value={search.q} onSearch={(q) => setSearch({ q, page: 1 })} />
           <Select
             label={t.type}
             hideLabel
+            className="h-8! pointer-coarse:h-11!"
             value={search.type}
             onChange={(event) => setSearch({ type: TYPES.find((type) => type === event.target.value) ?? '', page: 1 })}
           >
@@ -138,6 +122,7 @@ export default function ListPage() {
           <Select
             label={t.sort}
             hideLabel
+            className="h-8! pointer-coarse:h-11!"
             value={search.sort}
             onChange={(event) => setSearch({ sort: SEARCH.sort.read(event.target.value), page: 1 })}
           >

@@ -1,5 +1,5 @@
 import { Ellipsis, Plus } from 'lucide';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { api, call } from '#/api/client';
 import { projectKey } from '#/api/query';
 import { number } from '#/i18n/format';
@@ -55,6 +55,8 @@ export default function ListPage() {
   const isFiltered = q !== '' || status !== '';
   const ids = [...chosen];
   const clear = () => setChosen(new Set());
+  // what is out of sight is not changed together with what is seen
+  useEffect(() => clear, [q, status]);
 
   return (
     <Page

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, call, type Schemas } from '#/api/client';
 import { projectKey, queries } from '#/api/query';
+import { asked } from '#/api/reach';
 
 /** A workflow in a list. */
 export type WorkflowItem = Schemas['WorkflowListItem'];
@@ -119,7 +120,7 @@ export const migrationPreview = (id: string, version: number) =>
   queryOptions({
     queryKey: projectKey('workflows', id, 'migration-preview', version),
     queryFn: ({ signal }) =>
-      call(api.POST('/workflows/{id}/migrate', { params: { path: { id } }, body: { dryRun: true }, signal })),
+      call(api.POST('/workflows/{id}/migrate', { params: { path: { id } }, body: { dryRun: true }, signal, fetch: asked })),
     refetchInterval: REFRESH_MS,
   });
 

@@ -3,7 +3,7 @@ import { queries } from '#/api/query';
 import { done, failed } from '#/ui/toast';
 import { applied, type Operation } from '../model/difference';
 import { type Graph, graphOf, type Step } from '../model/graph';
-import { type History, NO_HISTORY, noted, stepBack, steppedBack } from '../model/history';
+import { type Change, type History, NO_HISTORY, noted, stepBack, steppedBack } from '../model/history';
 import { inTurns } from '../model/turns';
 import { refresh, stats, versions, type Workflow, workflow } from '../queries';
 import { changeStep, run } from './requests';
@@ -55,7 +55,8 @@ export function useEditing(id: string, graph: Graph): Editing {
     return present.current;
   }, [id]);
 
-  const attempt = useCallback(
+  /** Makes a change, and gives its entry in the history; none if it changed nothing. */
+  const make = useCallback(
     (action: () => Promise<unknown>) =>
       inLine(async () => {
         const before = present.current;
@@ -64,16 +65,19 @@ export function useEditing(id: string, graph: Graph): Editing {
           () => undefined,
           (error: unknown) => ({ error }),
         );
-        const after = await reload();
-        remember(noted(past.current, { before, after }));
+        const made: Change = { before, after: await reload() };
+        remember(noted(past.current, made));
         if (outcome) throw outcome.error;
+        return past.current.past.at(-1) === made ? made : undefined;
       }),
     [inLine, reload, remember],
   );
 
+  /** Takes a step back or forth; with `only`, if that is the last change still. */
   const back = useCallback(
-    (again: boolean) =>
+    (again: boolean, only?: Change) =>
       inLine(async () => {
+        if (only && past.current.past.at(-1) !== only) return done(t.notLast);
         const operations = stepBack(past.current, again);
         if (!operations) return;
         try {
@@ -113,11 +117,11 @@ export function useEditing(id: string, graph: Graph): Editing {
       busy: pending > 0,
       canUndo: history.past.length > 0,
       canRedo: history.future.length > 0,
-      attempt,
+      attempt: async (action) => void (await make(action)),
       change: (action, said) =>
-        attempt(action).then(
-          () => {
-            if (said) done(said, () => void back(false));
+        make(action).then(
+          (made) => {
+            if (said) done(said, made && (() => void back(false, made)));
             return true;
           },
           (error: unknown) => {
@@ -129,7 +133,7 @@ export function useEditing(id: string, graph: Graph): Editing {
       undo: () => void back(false),
       redo: () => void back(true),
     }),
-    [pending, history, attempt, back, move],
+    [pending, history, make, back, move],
   );
 }
 

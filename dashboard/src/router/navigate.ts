@@ -13,7 +13,7 @@ let position = 0;
 let isReturning = false;
 
 /** Asks before what is not saved is left. Returns whether to go on. */
-function mayLeave(): boolean {
+export function mayLeave(): boolean {
   for (const guard of guards) {
     // the browser's own question: it is the only one that can be asked while the page is going away
     if (!confirm(guard.question)) return false;

@@ -1,7 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, call } from '#/api/client';
-import { topics } from '#/features/topic/queries';
+import { TopicField, topicIn } from '#/features/topic/TopicField';
 import { go } from '#/router';
 import { Button } from '#/ui/button';
 import { CodeBlock, Copyable } from '#/ui/copy';
@@ -18,7 +17,6 @@ import { TypeField } from './TypeField';
 export function SettingsPart({ stored }: { stored: Template }) {
   const [type, setType] = useState(stored.type);
   const [deleting, setDeleting] = useState(false);
-  const { data: known = [] } = useQuery(topics());
   const save = async (data: FormData) => {
     const tracking = textOf(data, 'tracking');
     const body = {
@@ -28,7 +26,7 @@ export function SettingsPart({ stored }: { stored: Template }) {
       from: textOf(data, 'from') ?? '',
       fromName: textOf(data, 'fromName') ?? null,
       replyTo: textOf(data, 'replyTo') ?? null,
-      topicId: textOf(data, 'topicId') ?? null,
+      ...topicIn(data),
       tracking: tracking ? tracking === 'true' : null,
     };
     knowTemplate(await call(api.PATCH('/templates/{id}', { params: { path: { id: stored.id } }, body })));
@@ -44,14 +42,7 @@ export function SettingsPart({ stored }: { stored: Template }) {
             <TextField name="from" type="email" label={t.from} hint={t.fromHint} defaultValue={stored.from} required />
             <TextField name="fromName" label={t.fromName} defaultValue={stored.fromName ?? ''} maxLength={255} />
             <TextField name="replyTo" type="email" label={t.replyTo} hint={t.replyToHint} defaultValue={stored.replyTo ?? ''} />
-            <Select name="topicId" label={t.topic} hint={t.topicHint} key={known.length} defaultValue={stored.topicId ?? ''}>
-              <option value="">{t.noTopic}</option>
-              {known.map((topic) => (
-                <option key={topic.id} value={topic.id}>
-                  {topic.name}
-                </option>
-              ))}
-            </Select>
+            <TopicField label={t.topic} hint={t.topicHint} none={t.noTopic} stored={stored.topicId} />
             <Select name="tracking" label={t.tracking} defaultValue={String(stored.tracking ?? '')}>
               {Object.entries(t.trackingChoices).map(([value, name]) => (
                 <option key={value} value={value}>

@@ -8,7 +8,7 @@ import { type Campaign, save } from './queries';
 import { t } from './texts';
 
 /** Who a campaign is from, what it is about, and what kind of mail it is. */
-export function Details({ campaign }: { campaign: Campaign }) {
+export function Details({ campaign, onDirty }: { campaign: Campaign; onDirty: (isDirty: boolean) => void }) {
   const [type, setType] = useState(campaign.type);
   const store = async (data: FormData) => {
     const tracking = textOf(data, 'tracking');
@@ -22,12 +22,13 @@ export function Details({ campaign }: { campaign: Campaign }) {
       ...topicIn(data),
       tracking: tracking ? tracking === 'true' : null,
     });
+    onDirty(false);
     done(t.saved);
   };
   return (
     <div className="max-w-4xl">
       <Section title={t.part.settings}>
-        <Form onSubmit={store}>
+        <Form onSubmit={store} onChange={() => onDirty(true)}>
           <div className="grid gap-4 sm:grid-cols-2">
             <TextField name="name" label={t.name} hint={t.nameHint} defaultValue={campaign.name} required />
             <TextField name="from" type="email" label={t.from} hint={t.fromHint} defaultValue={campaign.from} required />

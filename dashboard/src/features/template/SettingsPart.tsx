@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { api, call } from '#/api/client';
 import { TopicField, topicIn } from '#/features/topic/TopicField';
 import { go } from '#/router';
+import { dropGuards } from '#/router/navigate';
 import { Button } from '#/ui/button';
 import { CodeBlock, Copyable } from '#/ui/copy';
 import { Form, Select, SubmitButton, TextArea, TextField, textOf } from '#/ui/form';
@@ -14,7 +15,7 @@ import { t } from './texts';
 import { TypeField } from './TypeField';
 
 /** What a template is called, who sends it, and how it is used. */
-export function SettingsPart({ stored }: { stored: Template }) {
+export function SettingsPart({ stored, onDirty }: { stored: Template; onDirty: (isDirty: boolean) => void }) {
   const [type, setType] = useState(stored.type);
   const [deleting, setDeleting] = useState(false);
   const save = async (data: FormData) => {
@@ -30,12 +31,13 @@ export function SettingsPart({ stored }: { stored: Template }) {
       tracking: tracking ? tracking === 'true' : null,
     };
     knowTemplate(await call(api.PATCH('/templates/{id}', { params: { path: { id: stored.id } }, body })));
+    onDirty(false);
     done(t.settingsSaved);
   };
   return (
     <div className="grid max-w-4xl gap-4">
       <Section title={t.general}>
-        <Form onSubmit={save}>
+        <Form onSubmit={save} onChange={() => onDirty(true)}>
           <div className="grid gap-4 sm:grid-cols-2">
             <TextField name="name" label={t.name} defaultValue={stored.name} maxLength={100} required />
             <TypeField value={type} onChange={setType} />
@@ -70,7 +72,15 @@ export function SettingsPart({ stored }: { stored: Template }) {
         </div>
       </Section>
       {deleting && (
-        <DeleteTemplate id={stored.id} name={stored.name} onClose={() => setDeleting(false)} onDeleted={() => go('/templates', { replace: true })} />
+        <DeleteTemplate
+          id={stored.id}
+          name={stored.name}
+          onClose={() => setDeleting(false)}
+          onDeleted={() => {
+            dropGuards();
+            go('/templates', { replace: true });
+          }}
+        />
       )}
     </div>
   );

@@ -1,6 +1,7 @@
 import { onRefused } from '#/api/client';
 import { serviceUrl } from '#/api/base';
 import { onSessionLost, queries } from '#/api/query';
+import { forgetSecrets } from '#/features/key/fresh';
 import { me } from '#/features/user/queries';
 import { pathOf } from '#/router/address';
 import { dropGuards, go, isGuarded, watchGuards } from '#/router/navigate';
@@ -36,6 +37,7 @@ function lost(): void {
     return;
   }
   queries.clear();
+  forgetSecrets();
   go('/auth/login', { search: { next: `${path}${location.search}` } });
 }
 

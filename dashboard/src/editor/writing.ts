@@ -30,13 +30,15 @@ export interface Writing {
 interface State {
   draft: Draft;
   base: Draft;
+  /** What the service has, in its own words: the same again is no other mail. */
+  served: Draft;
   version: number;
   revision: number;
 }
 
 const begin = (stored: Versioned, revision: number): State => {
   const draft = draftOf(stored);
-  return { draft, base: draft, version: stored.version, revision };
+  return { draft, base: draft, served: draft, version: stored.version, revision };
 };
 
 /**
@@ -50,10 +52,14 @@ export function useWriting(
 ): Writing {
   const [state, setState] = useState(() => begin(stored, 0));
   const [isSaving, setSaving] = useState(false);
-  const { draft, base, version } = state;
+  const { draft, base, served, version } = state;
   const isDirty = !isSameDraft(base, draft);
   const isNewer = stored.version > version;
-  if (isNewer && !isDirty && !isSaving) setState(begin(stored, state.revision + 1));
+  if (isNewer && !isSaving) {
+    // the number counts what is set beside the mail as well, such as its sender
+    if (isSameDraft(served, draftOf(stored))) setState((now) => ({ ...now, version: stored.version }));
+    else if (!isDirty) setState(begin(stored, state.revision + 1));
+  }
 
   useEffect(() => {
     if (isDirty) return guardPage(words.leave);
@@ -65,7 +71,7 @@ export function useWriting(
     setSaving(true);
     try {
       const saved = await store(changes);
-      setState((now) => ({ ...now, base: draft, version: saved.version }));
+      setState((now) => ({ ...now, base: draft, served: draftOf(saved), version: saved.version }));
       done(words.saved);
       return true;
     } catch (error) {

@@ -7,6 +7,7 @@ import { useProject } from '#/features/project/open';
 import { t as canvas } from '#/features/workflow/editor/texts';
 import { go, type Search } from '#/router';
 import { here } from '#/router/location';
+import { copyText } from '#/ui/clipboard';
 import { Dialog } from '#/ui/dialog';
 import { Switch } from '#/ui/form';
 import { Icon } from '#/ui/icon';
@@ -43,7 +44,7 @@ function Commands({ onClose }: { onClose: () => void }) {
     void action();
   };
   const open = (path: string, values?: Search) => then(() => go(path, values ? { search: values } : {}));
-  const copy = (value: string) => then(() => navigator.clipboard.writeText(value).then(() => done(t.copied)));
+  const copy = (value: string) => then(() => copyText(value).then((isCopied) => isCopied && done(t.copied)));
   return (
     <Dialog open onClose={onClose} title={frame.commands}>
       <Command label={frame.commands} shouldFilter loop>

@@ -1,6 +1,7 @@
 import { onRefused } from '#/api/client';
 import { serviceUrl } from '#/api/base';
 import { onSessionLost, queries } from '#/api/query';
+import { forgetSecrets } from '#/features/key/fresh';
 import { me } from '#/features/user/queries';
 import { pathOf } from '#/router/address';
 import { here } from '#/router/location';
@@ -41,6 +42,7 @@ function lost(): void {
     return;
   }
   queries.clear();
+  forgetSecrets();
   go('/auth/login', { search: { next: `${pathOf(here().pathname)}${here().search}` } });
 }
 

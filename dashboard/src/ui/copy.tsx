@@ -1,6 +1,7 @@
 import { Check, Copy } from 'lucide';
 import { useEffect, useState } from 'react';
 import { Button, IconButton } from './button';
+import { copyText } from './clipboard';
 import { t } from './texts';
 import { Icon } from './icon';
 
@@ -12,7 +13,7 @@ function useCopied(): [boolean, (text: string) => void] {
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = (text: string) => {
-    void navigator.clipboard.writeText(text).then(() => setCopied(true));
+    void copyText(text).then((isCopied) => isCopied && setCopied(true));
   };
   return [copied, copy];
 }

@@ -8,9 +8,6 @@ export interface Toast {
   undo?: () => void;
 }
 
-/** How long a toast without an error stays, in milliseconds. */
-const STAYS_MS = 5_000;
-
 let toasts: readonly Toast[] = [];
 let next = 1;
 const watchers = new Set<() => void>();
@@ -26,10 +23,8 @@ export function dismiss(id: number): void {
 }
 
 function show(toast: Omit<Toast, 'id'>): void {
-  const id = next++;
   // the last three: more would cover the page
-  change([...toasts.slice(-2), { ...toast, id }]);
-  if (!toast.error) setTimeout(() => dismiss(id), STAYS_MS);
+  change([...toasts.slice(-2), { ...toast, id: next++ }]);
 }
 
 /** Says that something is done. With `undo` it can be undone for a while. */

@@ -196,3 +196,25 @@ test('where the service sends no mail of its own, nothing says that one was sent
   assert.equal(await page.getByRole('button', { name: 'Send me a link' }).count(), 0);
   await visitor.close();
 });
+
+test('who asks for a link hears that it was handed over, and has the focus there', async () => {
+  const visitor = await Visitor.of(service);
+  const { page } = visitor;
+  // an instance that sends mail of its own
+  await page.route('**/config', async (route) => {
+    const response = await route.fetch();
+    const found = await response.json();
+    found.features.mail.own = true;
+    await route.fulfill({ response, json: found });
+  });
+  await page.route('**/auth/request-password-reset', (route) => route.fulfill({ json: { success: true } }));
+  await page.goto('auth/reset-password');
+  await page.getByLabel('E-mail address').fill('grace@example.org');
+  // it is there before it says something
+  const said = page.getByRole('main').getByRole('status');
+  assert.equal(await said.textContent(), '');
+  await page.keyboard.press('Enter');
+  await said.filter({ hasText: 'a link to it was handed over' }).and(page.locator(':focus')).waitFor();
+  await page.unrouteAll();
+  await visitor.close();
+});

@@ -145,6 +145,49 @@ test('a key is made with the keyboard alone, opens what its scopes say, and is r
   await owner.close();
 });
 
+test('a key is in the code to copy until it is revoked or the session ends, and where copying fails it is said', async () => {
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  owner.expectFault(/401/);
+  const openTab = (name: string) => page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name, exact: true }).click();
+  const code = page.getByRole('region').filter({ hasText: 'sk_' });
+  const make = async (name: string): Promise<string> => {
+    await openTab('Keys');
+    await page.getByRole('button', { name: 'New key' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'New key' });
+    await dialog.getByLabel('Name').fill(name);
+    await dialog.getByRole('button', { name: 'New key' }).click();
+    const key = await page.getByRole('group', { name: `The key “${name}”` }).locator('code').textContent();
+    return key ?? '';
+  };
+  await owner.open('settings');
+  const first = await make('First');
+  await openTab('API');
+  await code.filter({ hasText: first }).first().waitFor();
+  await openTab('Keys');
+  await page.getByRole('button', { name: 'Revoke First' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('No key with a name yet').waitFor();
+  await openTab('API');
+  await code.filter({ hasText: 'sk_...' }).first().waitFor();
+  assert.equal(await code.filter({ hasText: first }).count(), 0);
+
+  const second = await make('Second');
+  await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+  await page.getByRole('group', { name: 'The key “Second”' }).getByRole('button', { name: 'Copy' }).click();
+  await page.getByRole('alert').getByText('It could not be copied').waitFor();
+  await page.evaluate(() => fetch('/auth/logout'));
+  await openTab('Members');
+  await page.getByLabel('E-mail address').fill(service.owner.email);
+  await page.getByLabel('Password', { exact: true }).fill(service.owner.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await openTab('API');
+  await code.filter({ hasText: 'sk_...' }).first().waitFor();
+  assert.equal(await code.filter({ hasText: second }).count(), 0);
+  await owner.close();
+});
+
 test('both keys are replaced with the password after a while, and the webhook secret is shown when somebody asks for it', async () => {
   const owner = await Visitor.of(service);
   const { page } = owner;

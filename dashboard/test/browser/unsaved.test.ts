@@ -141,6 +141,32 @@ test('the back button of the browser asks before it leaves what is not saved', a
   await owner.close();
 });
 
+test('signing out asks before it ends the session, and not again', async () => {
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  const id = await write(owner, 'Before signing out');
+  const questions: string[] = [];
+  const signOut = async (goesOn: boolean) => {
+    page.once('dialog', (dialog) => {
+      questions.push(dialog.type());
+      void (goesOn ? dialog.accept() : dialog.dismiss());
+    });
+    await page.getByRole('button', { name: 'owner@acme.test' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  };
+  await signOut(false);
+  await page.keyboard.press('Control+s');
+  await page.getByText(/^saved/).waitFor();
+  assert.equal((await service.api('GET', `/templates/${id}`)).subject, 'Before signing out');
+
+  await subject(page).fill('Given up');
+  await signOut(true);
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  assert.deepEqual(questions, ['confirm', 'confirm']);
+  await owner.close();
+});
+
 test('a step that is being added stays when the session ends', async () => {
   const owner = await Visitor.of(service);
   const { page } = owner;

@@ -1,5 +1,6 @@
 import { Activity, Ban, CircleCheck, CircleX, Filter, Flag, Inbox, ListFilter, type IconNode, LogOut, Mail, MailCheck, MailOpen, MailX, Megaphone, MousePointerClick, Route as RouteIcon, UserMinus, UserPlus, Zap } from 'lucide';
 import { memo, type ReactNode } from 'react';
+import { exitReasonText } from '#/features/workflow/execution/exit-reason';
 import { moment, timeOfDay } from '#/i18n/format';
 import { IconButton, TextLink } from '#/ui/button';
 import { classes } from '#/ui/classes';
@@ -82,9 +83,10 @@ function Detail({ entry, parts }: { entry: Entry; parts: Record<string, ReactNod
   if ((opens ?? clicks ?? 0) > 1) pieces.push(t.times(opens ?? clicks ?? 0));
   const recipients = type === 'campaign.sent' ? numberIn(metadata, 'totalRecipients') : undefined;
   if (recipients !== undefined) pieces.push(t.toRecipients(recipients));
-  const reason = textIn(metadata, 'error') ?? textIn(metadata, 'exitReason') ?? textIn(metadata, 'segmentName');
+  const exit = textIn(metadata, 'exitReason');
+  const reason = textIn(metadata, 'error') ?? exit ?? textIn(metadata, 'segmentName');
   // of an execution that somebody cancelled the service says no more than that
-  if (reason && reason.toUpperCase() !== broken) pieces.push(reason);
+  if (reason && reason.toUpperCase() !== broken) pieces.push(reason === exit ? exitReasonText(exit) : reason);
   if (type === 'event.triggered' && dataIn(metadata)) {
     pieces.push(<code className="font-mono">{dataIn(metadata)}</code>);
   }

@@ -29,7 +29,8 @@ export default function AwaitVerification() {
           {t.resend}
         </SubmitButton>
       </Form>
-      {resent && <p role="status">{t.resent}</p>}
+      {/* it is there before its text, so that screen readers follow it */}
+      <p role="status" className="empty:sr-only">{resent && t.resent}</p>
       <Button variant="ghost" className="w-full" onClick={() => void signOut()}>
         {t.signOut}
       </Button>

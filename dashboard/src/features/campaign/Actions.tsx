@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { api, call } from '#/api/client';
 import type { Writing } from '#/editor/writing';
 import { go } from '#/router';
+import { dropGuards } from '#/router/navigate';
 import { t as editor } from '#/editor/texts';
 import { Button, IconButton } from '#/ui/button';
 import { Confirm } from '#/ui/dialog';
@@ -70,8 +71,8 @@ export function Actions({ campaign, writing, part, onTest }: {
           campaign={campaign}
           onClose={() => setDeleting(false)}
           onDeleted={() => {
-            adopt(campaign);
-            setTimeout(() => go('/campaigns', { replace: true }));
+            dropGuards();
+            go('/campaigns', { replace: true });
           }}
         />
       )}

@@ -10,6 +10,7 @@ import { Skeleton } from '#/ui/skeleton';
 import { Banner, Status } from '#/ui/status';
 import { Tabs } from '#/ui/tabs';
 import { Time } from '#/ui/time';
+import { Unsaved } from '#/ui/unsaved';
 import { Actions } from './Actions';
 import { useAudienceWriting } from './audience-writing';
 import { Content } from './Content';
@@ -62,7 +63,7 @@ export function CampaignPage({ stored }: { stored: Campaign }) {
       ) : (
         shown === 'content' && <Content campaign={stored} />
       )}
-      {shown === 'settings' && <Details campaign={stored} />}
+      {shown === 'settings' && <Unsaved>{(onDirty) => <Details campaign={stored} onDirty={onDirty} />}</Unsaved>}
       {shown === 'audience' && (
         <Suspense fallback={<Skeleton rows={6} />}>
           <Audience campaign={stored} writing={audience} />

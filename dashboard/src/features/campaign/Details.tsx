@@ -1,7 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { TypeField } from '#/features/template/TypeField';
-import { topics } from '#/features/topic/queries';
+import { TopicField, topicIn } from '#/features/topic/TopicField';
 import { Form, Select, SubmitButton, TextArea, textOf, TextField } from '#/ui/form';
 import { Section } from '#/ui/page';
 import { done } from '#/ui/toast';
@@ -9,8 +8,7 @@ import { type Campaign, save } from './queries';
 import { t } from './texts';
 
 /** Who a campaign is from, what it is about, and what kind of mail it is. */
-export function Details({ campaign }: { campaign: Campaign }) {
-  const { data: all } = useQuery(topics());
+export function Details({ campaign, onDirty }: { campaign: Campaign; onDirty: (isDirty: boolean) => void }) {
   const [type, setType] = useState(campaign.type);
   const store = async (data: FormData) => {
     const tracking = textOf(data, 'tracking');
@@ -21,32 +19,23 @@ export function Details({ campaign }: { campaign: Campaign }) {
       fromName: textOf(data, 'fromName') ?? null,
       replyTo: textOf(data, 'replyTo') ?? null,
       type,
-      // without topics there is no field for them
-      ...(all && all.length > 0 ? { topicId: textOf(data, 'topicId') ?? null } : {}),
+      ...topicIn(data),
       tracking: tracking ? tracking === 'true' : null,
     });
+    onDirty(false);
     done(t.saved);
   };
   return (
     <div className="max-w-4xl">
       <Section title={t.part.settings}>
-        <Form onSubmit={store}>
+        <Form onSubmit={store} onChange={() => onDirty(true)}>
           <div className="grid gap-4 sm:grid-cols-2">
             <TextField name="name" label={t.name} hint={t.nameHint} defaultValue={campaign.name} required />
             <TextField name="from" type="email" label={t.from} hint={t.fromHint} defaultValue={campaign.from} required />
             <TextField name="fromName" label={t.fromName} defaultValue={campaign.fromName ?? ''} />
             <TextField name="replyTo" type="email" label={t.replyTo} defaultValue={campaign.replyTo ?? ''} />
             <TypeField value={type} onChange={setType} />
-            {all && all.length > 0 && (
-              <Select name="topicId" label={t.topic} hint={t.topicHint} defaultValue={campaign.topicId ?? ''}>
-                <option value="">{t.noTopic}</option>
-                {all.map((one) => (
-                  <option key={one.id} value={one.id}>
-                    {one.name}
-                  </option>
-                ))}
-              </Select>
-            )}
+            <TopicField label={t.topic} hint={t.topicHint} none={t.noTopic} stored={campaign.topicId} />
             <Select name="tracking" label={t.tracking} defaultValue={String(campaign.tracking ?? '')}>
               {Object.entries(t.trackingChoices).map(([value, name]) => (
                 <option key={value} value={value}>

@@ -2,6 +2,7 @@ import type { ComponentProps, MouseEvent } from 'react';
 import { oneOf, useSearchState } from '#/router';
 import { TextLink } from '#/ui/button';
 import { Tab } from '#/ui/tabs';
+import { mayClosePart } from '#/ui/unsaved';
 import type { Status } from './queries';
 
 /** The parts of a campaign's page. */
@@ -26,16 +27,16 @@ export function useParts(status: Status): { parts: readonly Part[]; shown: Part 
 
 type Place = { id: string; part: Part };
 
-/** Leads to another part. The page stays, and with it what is not saved. */
+/** Leads to another part. The page stays, and with it what is not saved of the mail; a form of this part would go. */
 function usePart({ id, part }: Place) {
-  const [, setSearch] = useSearchState(SEARCH);
+  const [{ tab }, setSearch] = useSearchState(SEARCH);
   return {
     to: `/campaigns/${id}`,
     search: { tab: part },
     onClick: (event: MouseEvent) => {
       if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
       event.preventDefault();
-      setSearch({ tab: part });
+      if (part !== tab && mayClosePart()) setSearch({ tab: part });
     },
   };
 }

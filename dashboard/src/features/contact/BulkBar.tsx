@@ -2,6 +2,7 @@ import { Copy, Download, Trash2, UserMinus, UserPlus, X } from 'lucide';
 import { useState } from 'react';
 import { api, call, type Schemas } from '#/api/client';
 import { Button, IconButton } from '#/ui/button';
+import { copyText } from '#/ui/clipboard';
 import { Confirm } from '#/ui/dialog';
 import { saveCsv } from '#/ui/csv';
 import { Icon } from '#/ui/icon';
@@ -49,8 +50,7 @@ export function BulkBar({ contacts, onJob, onClear, more }: {
   };
   const begin = async (operation: Operation) => onJob((await queue(operation, contacts)).jobId);
   const copy = async () => {
-    await navigator.clipboard.writeText(contacts.map((one) => one.email).join('\n'));
-    done(t.copied(contacts.length));
+    if (await copyText(contacts.map((one) => one.email).join('\n'))) done(t.copied(contacts.length));
   };
   return (
     <div

@@ -9,6 +9,7 @@ import { Skeleton } from '#/ui/skeleton';
 import { Status, type Tone } from '#/ui/status';
 import { Table } from '#/ui/table';
 import { security } from './queries';
+import { receptionText } from './reception';
 import { t } from './texts';
 
 type Level = Schemas['LevelsView']['bounce7Day'];
@@ -60,7 +61,7 @@ export function Health() {
             {!data.isDisabled && words.length === 0 && <Status tone="good">{t.healthy}</Status>}
             {words.map((word) => (
               <p key={word}>
-                <Status tone={data.status.violations.includes(word) ? 'bad' : 'warn'}>{word}</Status>
+                <Status tone={data.status.violations.includes(word) ? 'bad' : 'warn'}>{receptionText(word)}</Status>
               </p>
             ))}
           </div>

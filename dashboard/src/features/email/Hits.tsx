@@ -8,6 +8,7 @@ import { Status, type Tone } from '#/ui/status';
 import { Table } from '#/ui/table';
 import { hits } from './queries';
 import { t } from './texts';
+import { whyText } from './why';
 
 const TONES: Record<keyof typeof t.classes, Tone> = { human: 'good', proxy: 'muted', scanner: 'warn' };
 
@@ -33,7 +34,7 @@ export function Hits({ id }: { id: string }) {
               cell: (hit) =>
                 hit.class ? <Status tone={TONES[hit.class]}>{t.classes[hit.class]}</Status> : <span className="text-muted">{t.judging}</span>,
             },
-            { name: t.why, wideOnly: true, cell: (hit) => <span className="block max-w-72 min-w-40">{hit.why}</span> },
+            { name: t.why, wideOnly: true, cell: (hit) => <span className="block max-w-72 min-w-40">{whyText(hit)}</span> },
             { name: t.target, cell: (hit) => <span className="block max-w-60 break-all">{hit.url}</span> },
             {
               name: t.client,

@@ -15,6 +15,7 @@ import { Tag } from '#/ui/status';
 import { type Column, Table } from '#/ui/table';
 import { Time } from '#/ui/time';
 import { done } from '#/ui/toast';
+import { forgetSecret } from './fresh';
 import { NewKey } from './NewKey';
 import type { Key } from './queries';
 import { t } from './texts';
@@ -49,6 +50,7 @@ export function NamedKeys({ keys, mayManage }: { keys: readonly Key[]; mayManage
     const gone = withdrawnInvitations.length > 0 ? ` ${t.withdrawn(withdrawnInvitations.join(', '))}` : '';
     done(`${t.revoked(revoking.name ?? '')}${gone}`);
     if (made?.id === revoking.id) setMade(undefined);
+    if (revoking.hint) forgetSecret(project.id, revoking.hint);
     await queries.invalidateQueries({ queryKey: projectKey('keys') });
   };
   const columns: Column<Key>[] = [

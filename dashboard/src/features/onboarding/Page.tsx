@@ -3,7 +3,7 @@ import { Megaphone, Route as RouteIcon, Send, Upload } from 'lucide';
 import type { IconNode } from 'lucide';
 import { useState } from 'react';
 import { api, call, currentProject } from '#/api/client';
-import { projectKey } from '#/api/query';
+import { projectKey, queries } from '#/api/query';
 import { AddDomain } from '#/features/domain/AddDomain';
 import { domains } from '#/features/domain/queries';
 import { rememberSecret, useFreshSecret } from '#/features/key/fresh';
@@ -174,6 +174,7 @@ function SecretKey({ secret }: { secret: string | undefined }) {
       api.POST('/projects/{id}/keys', { params: { path: { id } }, body: { name: t.keyName, scopes: ['send'] } }),
     );
     if (made.key) rememberSecret(id, made.key);
+    await queries.invalidateQueries({ queryKey: projectKey('keys') });
   };
   return (
     <Form onSubmit={make} className="flex flex-wrap items-center gap-3 space-y-0!">

@@ -1,7 +1,6 @@
 import { useEffect } from 'react';
 import { api, call } from '#/api/client';
 import { projectKey, queries } from '#/api/query';
-import { guardPage } from '#/router';
 import { Form, SubmitButton } from '#/ui/form';
 import { Section } from '#/ui/page';
 import { Banner } from '#/ui/status';
@@ -13,9 +12,9 @@ import { t } from './texts';
 import { useDraft } from './use-draft';
 
 /** Edits who is in a dynamic segment. */
-export function ConditionTab({ segment }: { segment: Segment }) {
+export function ConditionTab({ segment, onDirty }: { segment: Segment; onDirty: (isDirty: boolean) => void }) {
   const draft = useDraft(segment.condition);
-  useEffect(() => (draft.isChanged ? guardPage(t.leave) : undefined), [draft.isChanged]);
+  useEffect(() => onDirty(draft.isChanged), [draft.isChanged, onDirty]);
   const save = async () => {
     draft.mark();
     if (!draft.isComplete) return;
@@ -23,6 +22,8 @@ export function ConditionTab({ segment }: { segment: Segment }) {
       const path = { id: segment.id };
       await call(api.PATCH('/segments/{id}', { params: { path }, body: { condition: draft.tree } }));
       await call(api.POST('/segments/{id}/refresh', { params: { path } }));
+      // what is read again is what was saved
+      onDirty(false);
       await queries.invalidateQueries({ queryKey: projectKey('segments') });
       done(t.saved);
     } catch (error) {

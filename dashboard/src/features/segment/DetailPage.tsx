@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { api, call } from '#/api/client';
 import { projectKey, queries } from '#/api/query';
 import { go, oneOf, useParam, useSearchState } from '#/router';
+import { dropGuards } from '#/router/navigate';
 import { Button, LinkButton, TextLink } from '#/ui/button';
 import { Icon } from '#/ui/icon';
 import { Page } from '#/ui/page';
@@ -12,6 +13,7 @@ import { Skeleton } from '#/ui/skeleton';
 import { Status, Tag } from '#/ui/status';
 import { Tab, Tabs } from '#/ui/tabs';
 import { done, failed } from '#/ui/toast';
+import { Unsaved } from '#/ui/unsaved';
 import { ConditionTab } from './ConditionTab';
 import { MembersTab } from './MembersTab';
 import { type Segment, segment } from './queries';
@@ -66,6 +68,10 @@ function Shown({ segment: shown }: { segment: Segment }) {
       setBusy(false);
     }
   };
+  const leave = () => {
+    dropGuards();
+    go('/segments', { replace: true });
+  };
   return (
     <Page
       title={name}
@@ -105,8 +111,14 @@ function Shown({ segment: shown }: { segment: Segment }) {
       </Tabs>
       {open === 'members' && <SizeChart segment={id} />}
       {open === 'members' && <MembersTab segment={shown} />}
-      {open === 'condition' && <ConditionTab key={shown.updatedAt} segment={shown} />}
-      {open === 'settings' && <SettingsTab key={shown.updatedAt} segment={shown} onGone={() => go('/segments', { replace: true })} />}
+      {open === 'condition' && (
+        <Unsaved stored={JSON.stringify(shown.condition)}>{(onDirty) => <ConditionTab segment={shown} onDirty={onDirty} />}</Unsaved>
+      )}
+      {open === 'settings' && (
+        <Unsaved stored={JSON.stringify([name, shown.description, shown.trackMembership])}>
+          {(onDirty) => <SettingsTab segment={shown} onDirty={onDirty} onGone={leave} />}
+        </Unsaved>
+      )}
     </Page>
   );
 }

@@ -11,7 +11,7 @@ import type { Segment } from './queries';
 import { t } from './texts';
 
 /** The name of a segment, what it tracks, and its end. */
-export function SettingsTab({ segment, onGone }: { segment: Segment; onGone: () => void }) {
+export function SettingsTab({ segment, onDirty, onGone }: { segment: Segment; onDirty: (isDirty: boolean) => void; onGone: () => void }) {
   const [asks, setAsks] = useState(false);
   const isDynamic = segment.type === 'DYNAMIC';
   const path = { id: segment.id };
@@ -22,6 +22,8 @@ export function SettingsTab({ segment, onGone }: { segment: Segment; onGone: () 
       ...(isDynamic ? { trackMembership: data.get('trackMembership') === 'on' } : {}),
     };
     await call(api.PATCH('/segments/{id}', { params: { path }, body }));
+    // what is read again is what was saved
+    onDirty(false);
     await queries.invalidateQueries({ queryKey: projectKey('segments') });
     done(t.saved);
   };
@@ -35,7 +37,7 @@ export function SettingsTab({ segment, onGone }: { segment: Segment; onGone: () 
   return (
     <div className="space-y-6">
       <Section title={t.tabs.settings}>
-        <Form onSubmit={save}>
+        <Form onSubmit={save} onChange={() => onDirty(true)}>
           <DetailsFields
             name={segment.name}
             description={segment.description ?? ''}

@@ -1,8 +1,8 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, call } from '#/api/client';
-import { topics } from '#/features/topic/queries';
+import { TopicField, topicIn } from '#/features/topic/TopicField';
 import { go } from '#/router';
+import { dropGuards } from '#/router/navigate';
 import { Button } from '#/ui/button';
 import { CodeBlock, Copyable } from '#/ui/copy';
 import { Form, Select, SubmitButton, TextArea, TextField, textOf } from '#/ui/form';
@@ -15,10 +15,9 @@ import { t } from './texts';
 import { TypeField } from './TypeField';
 
 /** What a template is called, who sends it, and how it is used. */
-export function SettingsPart({ stored }: { stored: Template }) {
+export function SettingsPart({ stored, onDirty }: { stored: Template; onDirty: (isDirty: boolean) => void }) {
   const [type, setType] = useState(stored.type);
   const [deleting, setDeleting] = useState(false);
-  const { data: known = [] } = useQuery(topics());
   const save = async (data: FormData) => {
     const tracking = textOf(data, 'tracking');
     const body = {
@@ -28,30 +27,24 @@ export function SettingsPart({ stored }: { stored: Template }) {
       from: textOf(data, 'from') ?? '',
       fromName: textOf(data, 'fromName') ?? null,
       replyTo: textOf(data, 'replyTo') ?? null,
-      topicId: textOf(data, 'topicId') ?? null,
+      ...topicIn(data),
       tracking: tracking ? tracking === 'true' : null,
     };
     knowTemplate(await call(api.PATCH('/templates/{id}', { params: { path: { id: stored.id } }, body })));
+    onDirty(false);
     done(t.settingsSaved);
   };
   return (
     <div className="grid max-w-4xl gap-4">
       <Section title={t.general}>
-        <Form onSubmit={save}>
+        <Form onSubmit={save} onChange={() => onDirty(true)}>
           <div className="grid gap-4 sm:grid-cols-2">
             <TextField name="name" label={t.name} defaultValue={stored.name} maxLength={100} required />
             <TypeField value={type} onChange={setType} />
             <TextField name="from" type="email" label={t.from} hint={t.fromHint} defaultValue={stored.from} required />
             <TextField name="fromName" label={t.fromName} defaultValue={stored.fromName ?? ''} maxLength={255} />
             <TextField name="replyTo" type="email" label={t.replyTo} hint={t.replyToHint} defaultValue={stored.replyTo ?? ''} />
-            <Select name="topicId" label={t.topic} hint={t.topicHint} key={known.length} defaultValue={stored.topicId ?? ''}>
-              <option value="">{t.noTopic}</option>
-              {known.map((topic) => (
-                <option key={topic.id} value={topic.id}>
-                  {topic.name}
-                </option>
-              ))}
-            </Select>
+            <TopicField label={t.topic} hint={t.topicHint} none={t.noTopic} stored={stored.topicId} />
             <Select name="tracking" label={t.tracking} defaultValue={String(stored.tracking ?? '')}>
               {Object.entries(t.trackingChoices).map(([value, name]) => (
                 <option key={value} value={value}>
@@ -79,7 +72,15 @@ export function SettingsPart({ stored }: { stored: Template }) {
         </div>
       </Section>
       {deleting && (
-        <DeleteTemplate id={stored.id} name={stored.name} onClose={() => setDeleting(false)} onDeleted={() => go('/templates', { replace: true })} />
+        <DeleteTemplate
+          id={stored.id}
+          name={stored.name}
+          onClose={() => setDeleting(false)}
+          onDeleted={() => {
+            dropGuards();
+            go('/templates', { replace: true });
+          }}
+        />
       )}
     </div>
   );

@@ -5,6 +5,7 @@ import { MailEditor } from '#/editor/MailEditor';
 import { t as editor } from '#/editor/texts';
 import { useWriting, type Writing } from '#/editor/writing';
 import { go, oneOf, useSearchState } from '#/router';
+import { dropGuards } from '#/router/navigate';
 import { Button, IconButton, TextLink } from '#/ui/button';
 import { Icon } from '#/ui/icon';
 import { Menu } from '#/ui/menu';
@@ -13,6 +14,7 @@ import { Banner, Status } from '#/ui/status';
 import { Tab, Tabs } from '#/ui/tabs';
 import { Time } from '#/ui/time';
 import { done, failed } from '#/ui/toast';
+import { mayClosePart, Unsaved } from '#/ui/unsaved';
 import { DeleteTemplate } from './DeleteTemplate';
 import { knowTemplate, saveTemplate, type Template, templateVersions } from './queries';
 import { ResultsPart } from './ResultsPart';
@@ -60,10 +62,10 @@ export function TemplatePage({ stored }: { stored: Template }) {
             search={name === 'write' ? {} : { tab: name }}
             current={tab === name}
             onClick={(event) => {
-              // the page stays, and with it what is not saved
+              // the page stays, and with it what is not saved of the mail; a form of this part would go
               if (event.metaKey || event.ctrlKey || event.shiftKey) return;
               event.preventDefault();
-              setSearch({ tab: name });
+              if (name !== tab && mayClosePart()) setSearch({ tab: name });
             }}
           >
             {t.tabs[name]}
@@ -85,7 +87,7 @@ export function TemplatePage({ stored }: { stored: Template }) {
           {...(stored.topicId ? { topicId: stored.topicId } : {})}
         />
       </div>
-      {tab === 'settings' && <SettingsPart stored={stored} />}
+      {tab === 'settings' && <Unsaved>{(onDirty) => <SettingsPart stored={stored} onDirty={onDirty} />}</Unsaved>}
       {tab === 'versions' && (
         <VersionsPart
           stored={stored}
@@ -153,8 +155,8 @@ function Actions({ stored, writing, isWriting }: { stored: Template; writing: Wr
           name={stored.name}
           onClose={() => setOpen(undefined)}
           onDeleted={() => {
-            adopt(stored);
-            setTimeout(() => go('/templates', { replace: true }));
+            dropGuards();
+            go('/templates', { replace: true });
           }}
         />
       )}

@@ -2,15 +2,22 @@ import { serviceUrl } from '#/api/base';
 import { api, call } from '#/api/client';
 import { leave } from '#/api/live';
 import { queries } from '#/api/query';
+import { dropGuards, mayLeave } from '#/router/navigate';
 import { failed } from '#/ui/toast';
 
 /** Goes to the page for signing in. Nothing of who was here stays in the page. */
 export function leaveToSignIn(): void {
+  dropGuards();
   location.assign(serviceUrl('/app/auth/login'));
 }
 
-/** Ends the session, and leaves nothing of it in this page. What the page still asks for would be refused. */
+/**
+ * Ends the session, and leaves nothing of it in this page. What is not saved is asked about before: without a session it
+ * could not be saved any more.
+ */
 export async function signOut(): Promise<void> {
+  if (!mayLeave()) return;
+  // what the page still asks for would be refused
   leave(true);
   try {
     await queries.cancelQueries();

@@ -1,11 +1,13 @@
 import { useState } from 'react';
 import { api, call, type Schemas } from '#/api/client';
 import { go } from '#/router';
+import { dropGuards } from '#/router/navigate';
 import { Button } from '#/ui/button';
 import { Confirm } from '#/ui/dialog';
 import { Checkbox, Form, Select, SubmitButton, TextArea, TextField, textOf } from '#/ui/form';
 import { Section } from '#/ui/page';
 import { done } from '#/ui/toast';
+import { Unsaved } from '#/ui/unsaved';
 import { remove } from './changes';
 import { asConfig, type Config, textAt } from './model/graph';
 import { refresh, type Workflow } from './queries';
@@ -14,9 +16,12 @@ import { FilterField } from './step/FilterField';
 import { t } from './texts';
 import { TriggerForm } from './TriggerForm';
 
+type OnDirty = (isDirty: boolean) => void;
 
-async function save(id: string, body: Schemas['UpdateWorkflowRequest']): Promise<void> {
+async function save(id: string, body: Schemas['UpdateWorkflowRequest'], onDirty: OnDirty): Promise<void> {
   await call(api.PATCH('/workflows/{id}', { params: { path: { id } }, body }));
+  // what is read again is what was saved
+  onDirty(false);
   await refresh();
   done(t.saved);
 }
@@ -26,11 +31,13 @@ export default function SettingsTab({ workflow }: { workflow: Workflow }) {
   const [deleting, setDeleting] = useState(false);
   return (
     <div className="max-w-3xl space-y-6">
-      <General workflow={workflow} />
+      <Unsaved>{(onDirty) => <General workflow={workflow} onDirty={onDirty} />}</Unsaved>
       <Section title={t.trigger} lead={t.triggerLead}>
-        <TriggerForm key={JSON.stringify([workflow.triggerType, workflow.triggerConfig])} workflow={workflow} />
+        <Unsaved stored={JSON.stringify([workflow.triggerType, workflow.triggerConfig])}>
+          {(onDirty) => <TriggerForm workflow={workflow} onDirty={onDirty} />}
+        </Unsaved>
       </Section>
-      <Goal key={JSON.stringify(workflow.goal ?? null)} workflow={workflow} />
+      <Unsaved stored={JSON.stringify(workflow.goal ?? null)}>{(onDirty) => <Goal workflow={workflow} onDirty={onDirty} />}</Unsaved>
       <Section title={t.danger} lead={t.dangerLead} danger>
         <Button variant="danger" onClick={() => setDeleting(true)}>
           {t.delete}
@@ -43,6 +50,7 @@ export default function SettingsTab({ workflow }: { workflow: Workflow }) {
           typed={workflow.name}
           onConfirm={async () => {
             await remove(workflow.id);
+            dropGuards();
             go('/workflows');
           }}
         >
@@ -53,16 +61,18 @@ export default function SettingsTab({ workflow }: { workflow: Workflow }) {
   );
 }
 
-function General({ workflow }: { workflow: Workflow }) {
-  const submit = (data: FormData) =>
-    save(workflow.id, {
+function General({ workflow, onDirty }: { workflow: Workflow; onDirty: OnDirty }) {
+  const submit = (data: FormData) => {
+    const body = {
       name: textOf(data, 'name') ?? '',
       description: textOf(data, 'description') ?? null,
       allowReentry: data.get('allowReentry') === 'on',
-    });
+    };
+    return save(workflow.id, body, onDirty);
+  };
   return (
     <Section title={t.general} lead={t.generalLead}>
-      <Form onSubmit={submit}>
+      <Form onSubmit={submit} onChange={() => onDirty(true)}>
         <TextField name="name" label={t.name} defaultValue={workflow.name} maxLength={100} required />
         <TextArea name="description" label={t.description} hint={t.descriptionHint} defaultValue={workflow.description ?? ''} maxLength={500} />
         <Checkbox name="allowReentry" label={t.reentry} hint={t.reentryHint} defaultChecked={workflow.allowReentry} />
@@ -79,7 +89,7 @@ function kindOf(goal: Config): GoalKind {
   return textAt(goal, 'eventName') ? 'event' : 'none';
 }
 
-function Goal({ workflow }: { workflow: Workflow }) {
+function Goal({ workflow, onDirty }: { workflow: Workflow; onDirty: OnDirty }) {
   const before = asConfig(workflow.goal);
   const [kind, setKind] = useState<GoalKind>(kindOf(before));
   const [eventName, setEventName] = useState(textAt(before, 'eventName'));
@@ -90,19 +100,38 @@ function Goal({ workflow }: { workflow: Workflow }) {
     setTried(true);
     if (kind === 'filter' && invalid) return;
     const goal = kind === 'none' ? null : kind === 'event' ? { eventName } : { filter };
-    return save(workflow.id, { goal: goal as Record<string, never> | null });
+    return save(workflow.id, { goal: goal as Record<string, never> | null }, onDirty);
   };
   return (
     <Section title={t.goal} lead={t.goalLead}>
       <Form onSubmit={submit}>
-        <Select label={t.goalKind} name="goal" value={kind} onChange={(event) => setKind(event.target.value as GoalKind)}>
+        <Select
+          label={t.goalKind}
+          name="goal"
+          value={kind}
+          onChange={(event) => {
+            onDirty(true);
+            setKind(event.target.value as GoalKind);
+          }}
+        >
           {(['none', 'event', 'filter'] as const).map((one) => (
             <option key={one} value={one}>
               {t.goals[one]}
             </option>
           ))}
         </Select>
-        {kind === 'event' && <EventField label={t.goals.event} name="goal.eventName" value={eventName} placeholder="bought" onChange={setEventName} />}
+        {kind === 'event' && (
+          <EventField
+            label={t.goals.event}
+            name="goal.eventName"
+            value={eventName}
+            placeholder="bought"
+            onChange={(next) => {
+              onDirty(true);
+              setEventName(next);
+            }}
+          />
+        )}
         {kind === 'filter' && (
           <FilterField
             label={t.filter}
@@ -111,6 +140,7 @@ function Goal({ workflow }: { workflow: Workflow }) {
             value={filter}
             error={tried && invalid ? t.filterFault : undefined}
             onChange={(next, isInvalid) => {
+              onDirty(true);
               setInvalid(isInvalid);
               setFilter(next);
             }}

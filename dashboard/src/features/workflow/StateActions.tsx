@@ -2,6 +2,7 @@ import { Ellipsis } from 'lucide';
 import { useState } from 'react';
 import { api, call } from '#/api/client';
 import { go } from '#/router';
+import { dropGuards } from '#/router/navigate';
 import { Button, IconButton } from '#/ui/button';
 import { Confirm } from '#/ui/dialog';
 import { Checkbox } from '#/ui/form';
@@ -97,6 +98,7 @@ export function StateActions({ workflow, graph, problems, active }: {
         typed={name}
         onConfirm={async () => {
           await remove(id);
+          dropGuards();
           go('/workflows');
         }}
       >

@@ -30,7 +30,7 @@ export function TriggerForm({ workflow, narrow = false, onDirty, onSaved }: {
   workflow: Workflow;
   /** Whether it stands in a panel. */
   narrow?: boolean;
-  onDirty?: (dirty: boolean) => void;
+  onDirty: (dirty: boolean) => void;
   onSaved?: () => void;
 }) {
   const [type, setType] = useState<TriggerType>(workflow.triggerType);
@@ -39,20 +39,21 @@ export function TriggerForm({ workflow, narrow = false, onDirty, onSaved }: {
   const [tried, setTried] = useState(false);
   const set = (change: Config) => {
     setConfig((before) => tidy({ ...before, ...change }));
-    onDirty?.(true);
+    onDirty(true);
   };
   const choose = (to: TriggerType) => {
     setType(to);
     setConfig(to === workflow.triggerType ? asConfig(workflow.triggerConfig) : to === 'SCHEDULE' ? { start: tomorrow() } : {});
-    onDirty?.(true);
+    onDirty(true);
   };
   const save = () => {
     setTried(true);
     if (type === 'EVENT' && invalid) return;
     const body = { triggerType: type, ...(type === 'MANUAL' ? {} : { triggerConfig: config as Record<string, never> }) };
     return call(api.PATCH('/workflows/{id}', { params: { path: { id: workflow.id } }, body })).then(async () => {
+      // what is read again is what was saved
+      onDirty(false);
       await refresh();
-      onDirty?.(false);
       done(t.saved);
       onSaved?.();
     });

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { Schemas } from '#/api/client';
+import { exitReasonText } from '#/features/workflow/execution/exit-reason';
 import { TextLink } from '#/ui/button';
 import { Section } from '#/ui/page';
 import { Problem } from '#/ui/problem';
@@ -39,7 +40,7 @@ const EXECUTION_COLUMNS: readonly Column<Execution>[] = [
     ),
   },
   { name: t.status, cell: (one) => <Status tone={TONES[one.status]}>{t.executionStatuses[one.status]}</Status> },
-  { name: t.step, wideOnly: true, cell: (one) => one.currentStep?.name ?? one.exitReason ?? '' },
+  { name: t.step, wideOnly: true, cell: (one) => one.currentStep?.name ?? exitReasonText(one.exitReason ?? '') },
   { name: t.since, right: true, cell: (one) => <Time at={one.since} /> },
 ];
 

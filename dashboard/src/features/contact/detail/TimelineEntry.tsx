@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { exitReasonText } from '#/features/workflow/execution/exit-reason';
 import { moment } from '#/i18n/format';
 import { TextLink } from '#/ui/button';
 import type { Tone } from '#/ui/status';
@@ -43,7 +44,8 @@ function subjectOf({ type, metadata }: Activity): ReactNode {
 function noteOf({ type, metadata }: Activity): string {
   const of = metadata as Record<string, unknown>;
   const note = type === 'email.bounced' ? of.error : type === 'workflow.completed' ? of.exitReason : type.startsWith('email.') ? (of.campaignName ?? of.workflowName) : undefined;
-  return typeof note === 'string' ? note : '';
+  if (typeof note !== 'string') return '';
+  return type === 'workflow.completed' ? exitReasonText(note) : note;
 }
 
 /** One thing that happened to a contact. */

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '#/api/client';
+import { receptionText } from '#/features/delivery/reception';
 import { minute, number, percent } from '#/i18n/format';
 import { TextLink } from '#/ui/button';
 import { Section } from '#/ui/page';
@@ -56,7 +57,7 @@ const RATES: readonly Column<Rate>[] = [
 
 /** Why a project was disabled: in our words, or in the operator's. */
 function reasonOf({ reason }: Suspension): string {
-  return reason === 'PAYMENT_FAILED' ? t.paymentFailed : reason;
+  return reason === 'PAYMENT_FAILED' ? t.paymentFailed : receptionText(reason);
 }
 
 const SUSPENSIONS: readonly Column<Suspension>[] = [
@@ -88,7 +89,7 @@ export default function Security() {
         {words.length > 0 && (
           <ul className="list-disc pl-4">
             {words.map((word) => (
-              <li key={word}>{word}</li>
+              <li key={word}>{receptionText(word)}</li>
             ))}
           </ul>
         )}

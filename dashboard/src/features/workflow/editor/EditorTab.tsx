@@ -4,6 +4,7 @@ import { guardPage, oneOf, text, useSearchState } from '#/router';
 import { lazyPart } from '#/router/lazy';
 import { Confirm } from '#/ui/dialog';
 import { Skeleton } from '#/ui/skeleton';
+import { Overtaken, useFormKey } from '#/ui/unsaved';
 import { type Graph, graphOf, leaving, openPorts, reachable, stepAt, type StepType, textAt, triggerOf, asConfig, type Way } from '../model/graph';
 import { AUTOMATIC, isPinned, overlaps } from '../model/layout';
 import { useNames } from '../names';
@@ -73,12 +74,18 @@ export default function EditorTab({ workflow }: { workflow: Workflow }) {
   const [adding, setAdding] = useState<Adding>();
   const [removing, setRemoving] = useState('');
   const [showsProblems, setShowsProblems] = useState(false);
-  const [dirty, setDirty] = useState(false);
+  const [dirtyIn, setDirtyIn] = useState('');
   const [leave, setLeave] = useState<() => void>();
   const view = chosen || (matchMedia(NARROW).matches ? 'list' : 'graph');
   const eventName = workflow.triggerType === 'EVENT' ? textAt(asConfig(workflow.triggerConfig), 'eventName') : '';
   const present = stepAt(graph, active) ? active : (triggerOf(graph)?.id ?? '');
   const opened = adding ? undefined : stepAt(graph, open);
+  // what was changed goes with its form
+  const form = adding ? `new ${adding.type}` : (opened?.id ?? '');
+  const dirty = form !== '' && dirtyIn === form;
+  const setDirty = (is: boolean) => setDirtyIn(is ? form : '');
+  // it begins anew with another step, and when this one was changed elsewhere
+  const { key, isOvertaken } = useFormKey(opened ? JSON.stringify([opened.id, opened.config, opened.templateId, opened.name]) : '', dirty);
 
   useEffect(() => (dirty ? guardPage(t.discard) : undefined), [dirty]);
   useUndoKeys(editing);
@@ -94,7 +101,7 @@ export default function EditorTab({ workflow }: { workflow: Workflow }) {
   const openStep = useCallback(
     (id: string) =>
       unlessDirty.current(() => {
-        setDirty(false);
+        setDirtyIn('');
         setAdding(undefined);
         if (id) setActive(id);
         setSearch({ step: id });
@@ -151,8 +158,8 @@ export default function EditorTab({ workflow }: { workflow: Workflow }) {
   };
   const unlink = (way: Way) => void editing.change(() => removeWay(workflow.id, way.id), t.unlinked);
   const save = async (id: string, values: StepValues) => {
-    await editing.attempt(() => changeStep(workflow.id, id, values));
-    setDirty(false);
+    // what is read again is what was saved
+    await editing.attempt(() => changeStep(workflow.id, id, values).then(() => setDirty(false)));
     setSearch({ step: '' });
     toCanvas(id);
   };
@@ -222,8 +229,8 @@ export default function EditorTab({ workflow }: { workflow: Workflow }) {
       ) : (
         opened && (
           <StepPanel
-            // the form begins anew with another step, and when this one was changed elsewhere
-            key={`${opened.id} ${JSON.stringify([opened.config, opened.templateId, opened.name])}`}
+            key={key}
+            note={isOvertaken && <Overtaken onDiscard={() => setDirty(false)} />}
             workflow={workflow}
             graph={graph}
             step={opened}

@@ -53,10 +53,12 @@ export function SidePanel({ type, title, actions, onClose, children }: {
 }
 
 /** A step that is there: what it is set to, and where it leads. */
-export function StepPanel({ workflow, graph, step, templateName, eventName, onDirty, onSave, onOpen, onUnlink, onAdd, onRemove, onClose }: {
+export function StepPanel({ workflow, graph, step, note, templateName, eventName, onDirty, onSave, onOpen, onUnlink, onAdd, onRemove, onClose }: {
   workflow: Workflow;
   graph: Graph;
   step: Step;
+  /** What there is to say above its form. */
+  note: ReactNode;
   templateName: string | undefined;
   eventName: string;
   onDirty: (dirty: boolean) => void;
@@ -75,6 +77,7 @@ export function StepPanel({ workflow, graph, step, templateName, eventName, onDi
   return (
     <SidePanel type={step.type} title={step.name} actions={remove} onClose={onClose}>
       <p className="text-muted">{stepTexts.kinds[step.type].does}</p>
+      {note}
       {step.type === 'TRIGGER' ? (
         <TriggerForm narrow workflow={workflow} onDirty={onDirty} onSaved={onClose} />
       ) : (

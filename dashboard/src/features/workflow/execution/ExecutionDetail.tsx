@@ -18,6 +18,7 @@ import { type Graph, leaving, portOf } from '../model/graph';
 import { useNames } from '../names';
 import { execution, isActive, refresh, type Workflow } from '../queries';
 import { ExecutionState } from './ExecutionState';
+import { exitReasonText } from './exit-reason';
 import { loggedStep, type LoggedStep, StepLog } from './StepLog';
 import { t } from './texts';
 
@@ -106,7 +107,7 @@ function ExecutionFacts({ workflow, execution: found }: { workflow: string; exec
   const { contact } = found;
   const rows: (readonly [string, React.ReactNode])[] = [
     [t.facts.status, <ExecutionState key="status" status={found.status} converted={found.converted} />],
-    ...(found.exitReason ? [[t.facts.reason, found.exitReason] as const] : []),
+    ...(found.exitReason ? [[t.facts.reason, exitReasonText(found.exitReason)] as const] : []),
     [
       t.facts.contact,
       <span key="contact" className="flex flex-col items-start gap-1 [&>a]:inline-flex [&>a]:min-h-6 [&>a]:items-center">

@@ -7,6 +7,7 @@ import { Time } from '#/ui/time';
 import { asConfig, textAt } from '../model/graph';
 import { ICONS } from '../step/kinds';
 import { StepState } from './ExecutionState';
+import { exitReasonText } from './exit-reason';
 import { t } from './texts';
 
 /** What a step did, as executions and rehearsals tell it. */
@@ -80,7 +81,7 @@ function Entry({ step }: { step: LoggedStep }) {
         )}
         {mail && <TextLink to={`/emails/${mail}`}>{t.mail}</TextLink>}
       </p>
-      {step.error && <p className="pl-6 font-medium break-words text-bad">{step.error}</p>}
+      {step.error && <p className="pl-6 font-medium break-words text-bad">{exitReasonText(step.error)}</p>}
       {step.output !== null && step.output !== undefined && (
         <details className="pl-6">
           <summary className="min-h-6 text-meta text-muted">{t.output}</summary>

@@ -4,10 +4,12 @@ import { setNonce } from 'get-nonce';
 import { StrictMode, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries } from '#/api/query';
+import { pathOf } from '#/router/address';
 import { lazyPart } from '#/router/lazy';
-import { Outlet } from '#/router/outlet';
+import { here } from '#/router/location';
 import { followHistory } from '#/router/navigate';
-import { setPages } from '#/router/pages';
+import { Outlet } from '#/router/outlet';
+import { preload, setPages } from '#/router/pages';
 import { ForAnybody, ForMember, ForOwner, ForPerson } from '#/shell/doors';
 import { NoticeBar } from '#/shell/notice-bar';
 import { followSession } from '#/shell/session';
@@ -22,6 +24,8 @@ if (nonce) setNonce(nonce);
 noteMissingParts();
 followHistory();
 setPages(ROUTES);
+// the code of the page need not wait until it is known who asks
+preload(pathOf(here().pathname));
 followSession();
 
 const DOORS = { anybody: ForAnybody, person: ForPerson, owner: ForOwner, member: ForMember };

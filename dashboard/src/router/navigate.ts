@@ -44,6 +44,11 @@ export function rewrite(address: string): void {
 }
 
 function write(address: string, replace: boolean): void {
+  if (returning) {
+    // the browser is at another entry for a moment, which must not get this address
+    setTimeout(() => write(address, replace), PAUSE_MS);
+    return;
+  }
   if (replace) history.replaceState({ position }, '', address);
   else history.pushState({ position: ++position }, '', address);
   arrive();

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Suspense, useMemo } from 'react';
+import { Suspense, useEffect, useMemo } from 'react';
 import { number } from '#/i18n/format';
 import { Link, oneOf, useParam, useSearchState } from '#/router';
 import { lazyPart } from '#/router/lazy';
@@ -17,7 +17,8 @@ import { underWay } from './underWay';
 import { useProblems } from './useProblems';
 import { WorkflowState } from './WorkflowState';
 
-const EditorTab = lazyPart(() => import('./editor/EditorTab'));
+const loadEditor = () => import('./editor/EditorTab');
+const EditorTab = lazyPart(loadEditor);
 const ExecutionsTab = lazyPart(() => import('./execution/ExecutionsTab'));
 const VersionsTab = lazyPart(() => import('./VersionsTab'));
 const RehearsalTab = lazyPart(() => import('./rehearsal/RehearsalTab'));
@@ -29,7 +30,12 @@ const SEARCH = { tab: oneOf(TABS) };
 /** A workflow: its steps, who goes through it, its versions, rehearsals and settings. */
 export default function DetailPage() {
   const id = useParam('id');
+  const [{ tab }] = useSearchState(SEARCH);
   const { data, error, refetch } = useQuery(workflow(id));
+  useEffect(() => {
+    // the editor is large, and need not wait until the workflow is there
+    if (tab === 'editor') loadEditor().catch(() => undefined);
+  }, [tab]);
   if (data) return <Known workflow={data} />;
   return (
     <Page title={t.one} full above={<TextLink to="/workflows">{t.back}</TextLink>}>

@@ -1,11 +1,11 @@
 import '@xyflow/react/dist/base.css';
 import './canvas.css';
-import { applyNodeChanges, type NodeChange, ReactFlow, ReactFlowProvider, useReactFlow, useStore, useStoreApi } from '@xyflow/react';
+import { applyNodeChanges, type NodeChange, ReactFlow, ReactFlowProvider, useReactFlow, useStoreApi } from '@xyflow/react';
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { entering, type Graph, leaving, triggerOf } from '../model/graph';
 import { beside, followers, type Layout, type Place, STEP_SIZE } from '../model/layout';
 import type { Names } from '../step/summary';
-import { type Actions, ActionsContext, FAR, FarContext, type OnCanvas, type Spot } from './canvas';
+import { type Actions, ActionsContext, FarContext, type OnCanvas, type Spot } from './canvas';
 import { Drag } from './drag';
 import { EndEdge } from './EndEdge';
 import { EndNode } from './EndNode';
@@ -13,6 +13,7 @@ import { type Overlay, useEdges, useNodes } from './elements';
 import { StepNode } from './StepNode';
 import { WayEdge } from './WayEdge';
 import { t } from './texts';
+import { useFar } from './useFar';
 import { ZoomButtons } from './ZoomButtons';
 
 const NODE_TYPES = { step: StepNode, end: EndNode };
@@ -63,7 +64,7 @@ function Inner({ graph, layout, names, overlay, active, onActive, open, onOpen, 
   const readOnly = !edit;
   const flow = useReactFlow();
   const store = useStoreApi();
-  const isFar = useStore((state) => state.transform[2] < FAR);
+  const isFar = useFar();
   const built = useNodes(graph, layout, names, overlay, active, open, readOnly);
   const edges = useEdges(graph, layout, overlay, readOnly);
   const [nodes, setNodes] = useState<OnCanvas[]>(built);

@@ -9,24 +9,22 @@ export interface LaidOut {
   readonly layout: Layout;
 }
 
-let worker: Worker | undefined;
+// at once: its code is fetched while the workflow is
+const worker = new Worker(new URL('../model/layout.worker.ts', import.meta.url), { type: 'module' });
 let orders = 0;
 const waiting = new Map<number, (layout: Layout) => void>();
+worker.addEventListener('message', ({ data: { number, layout } }: MessageEvent<{ number: number; layout: Layout }>) => {
+  waiting.get(number)?.(layout);
+  waiting.delete(number);
+});
 
 /** Computes the places of a graph without holding up the page. */
 function laidOut(graph: Graph): Promise<Layout> {
-  if (!worker) {
-    worker = new Worker(new URL('../model/layout.worker.ts', import.meta.url), { type: 'module' });
-    worker.addEventListener('message', ({ data: { number, layout } }: MessageEvent<{ number: number; layout: Layout }>) => {
-      waiting.get(number)?.(layout);
-      waiting.delete(number);
-    });
-  }
   const order: Order = { number: (orders += 1), graph };
   return new Promise((resolve) => {
     waiting.set(order.number, resolve);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
-    worker?.postMessage(order);
+    worker.postMessage(order);
   });
 }
 

@@ -17,6 +17,16 @@ use serde_json::{Map, Value, json};
 
 /// A well-formed id that nothing has.
 pub const UNKNOWN_ID: &str = "01890000-0000-7000-8000-00000000dead";
+/// Endpoints that read, and are told with a body what: a disabled project can be read.
+pub const READS_BY_BODY: &[&str] = &[
+    "/contacts/lookup",
+    "/contacts/search",
+    "/contacts/import/preview",
+    "/segments/preview",
+    "/suppressions/preview",
+    "/templates/check",
+    "/preview",
+];
 
 /// The size of a test that can have two: `large` is for `make test-large`, which sets `MAILWRIGHT_TEST_LARGE`.
 pub fn sized<T>(usual: T, large: T) -> T {

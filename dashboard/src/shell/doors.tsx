@@ -16,7 +16,7 @@ function Redirect({ to, next }: { to: string; next?: boolean }) {
   const path = pathOf(usePathname());
   const search = useSearch();
   useEffect(() => {
-    const values = next && path !== '/' ? { next: search ? `${path}?${search}` : path } : {};
+    const values = next && path !== '/' ? { next: `${path}${search}` } : {};
     go(to, { search: values, replace: true });
     // oxlint-disable-next-line react/exhaustive-deps -- once
   }, []);

@@ -64,13 +64,13 @@ function Inner({ graph, layout, names, overlay, active, onActive, open, onOpen, 
   const readOnly = !edit;
   const flow = useReactFlow();
   const store = useStoreApi();
-  const isFar = useFar();
   const built = useNodes(graph, layout, names, overlay, active, open, readOnly);
   const edges = useEdges(graph, layout, overlay, readOnly);
   const [nodes, setNodes] = useState<OnCanvas[]>(built);
   const canvas = useRef<HTMLDivElement>(null);
   const [drag] = useState(() => new Drag());
   const dragged = useRef<{ id: string; from: Place }>(undefined);
+  const isFar = useFar(() => dragged.current !== undefined);
   const wantsFocus = useRef('');
   useEffect(() => {
     if (!dragged.current) setNodes(built);

@@ -1,22 +1,23 @@
 import { useStoreApi } from '@xyflow/react';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { FAR } from './canvas';
 
 /** How long the canvas rests before a graph counts as seen from afar, or no longer, in milliseconds. */
-const REST_MS = 150;
+const REST_MS = 60;
 
 /**
  * Whether the graph is seen from afar. Then all of its steps are drawn, which takes longer than a frame, so it waits until
- * nothing moves.
+ * nothing moves: the canvas rests, and nothing `isBusy`.
  */
-export function useFar(): boolean {
+export function useFar(isBusy: () => boolean): boolean {
   const store = useStoreApi();
   const [isFar, setFar] = useState(false);
+  const busy = useRef(isBusy);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const look = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => setFar(store.getState().transform[2] < FAR), REST_MS);
+      timer = setTimeout(() => (busy.current() ? look() : setFar(store.getState().transform[2] < FAR)), REST_MS);
     };
     look();
     const stop = store.subscribe((state, before) => {

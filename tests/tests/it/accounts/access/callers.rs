@@ -1,6 +1,7 @@
 //! The table held against the program: each endpoint is called by each caller, and by some while the project is disabled.
 
 use mailwright_testkit::{Engine, both_engines};
+use mailwright_tests::READS_BY_BODY;
 use serde_json::json;
 
 use super::answers::{Told, check, expected};
@@ -13,17 +14,6 @@ const DESTRUCTIVE: &[&str] = &[
     "/users/@me/projects/{id}",
     "/users/@me/projects/{id}/regenerate-keys",
     "/users/@me/projects/{id}/reset",
-];
-
-/// What reads, and says with a body what.
-const READS_BY_BODY: &[&str] = &[
-    "/contacts/lookup",
-    "/contacts/search",
-    "/contacts/import/preview",
-    "/segments/preview",
-    "/suppressions/preview",
-    "/templates/check",
-    "/preview",
 ];
 
 both_engines! {

@@ -90,7 +90,7 @@ test('a campaign under way is paused, resumed and cancelled, and its ledger adds
   assert.equal((await ledger(page).textContent()) ?? '', `400 = ${taken} accepted + ${400 - taken} waiting`);
   await owner.accessible('a campaign that is paused');
   await page.getByRole('button', { name: 'Resume' }).click();
-  await page.getByText('Sending', { exact: true }).waitFor();
+  await page.getByRole('main').getByText('Sending', { exact: true }).waitFor();
   await service.until('more leaves', async () => (await accepted()) > taken);
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel campaign' }).click();

@@ -92,6 +92,7 @@ test('a condition that is being changed stays when a colleague saves another one
   await page.getByRole('button', { name: 'Recount' }).click();
   await overtaken(page).waitFor();
   assert.equal(await value.inputValue(), 'mine');
+  await page.getByText('Counting…').waitFor({ state: 'detached' });
   await owner.accessible('a condition that was changed elsewhere');
   await page.getByRole('button', { name: 'Discard mine and show theirs' }).click();
   await overtaken(page).waitFor({ state: 'detached' });

@@ -30,6 +30,11 @@ async function focused(page: Page, name: string): Promise<void> {
   await page.waitForFunction((text) => document.activeElement?.getAttribute('aria-label')?.startsWith(text), name);
 }
 
+/** Waits until the field that has the keyboard shows what was chosen: where a list still comes, Enter waits for it. */
+async function chosen(page: Page, label: string): Promise<void> {
+  await page.waitForFunction((text) => (document.activeElement as HTMLInputElement | null)?.value === text, label);
+}
+
 /** Adds a step behind the one that has the keyboard, up to its form: the kind is found by typing. */
 async function addByKey(page: Page, kind: string): Promise<void> {
   await page.keyboard.press('a');
@@ -75,6 +80,7 @@ test('somebody builds a workflow by keyboard alone, and a contact goes through i
   await page.keyboard.type('Welc');
   await page.getByRole('option', { name: /Welcome/ }).waitFor();
   await page.keyboard.press('Enter');
+  await chosen(page, 'Welcome');
   await page.keyboard.press('Enter');
   await focused(page, 'Send a mail');
   // back to the condition, and a mail on the branch no
@@ -84,6 +90,7 @@ test('somebody builds a workflow by keyboard alone, and a contact goes through i
   await page.keyboard.type('Remi');
   await page.getByRole('option', { name: /Reminder/ }).waitFor();
   await page.keyboard.press('Enter');
+  await chosen(page, 'Reminder');
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => document.querySelectorAll('[data-step]').length === 5);
   await owner.accessible('the editor');

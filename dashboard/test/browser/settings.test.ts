@@ -270,7 +270,7 @@ test('somebody is invited by a link, both see each other, and the member sees no
   await page.getByRole('button', { name: `Actions for ${grace.email}` }).click();
   await page.getByRole('menuitem', { name: 'Offer ownership' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Offer ownership' }).click();
-  await page.getByText('Ownership is offered').waitFor();
+  await page.getByText('Ownership is offered', { exact: true }).waitFor();
   await invited.open(settings('members'));
   await invited.page.getByRole('button', { name: 'Become the owner' }).click();
   await invited.page.getByText('You are the owner now.').waitFor();
@@ -281,7 +281,7 @@ test('somebody is invited by a link, both see each other, and the member sees no
   await invited.page.getByRole('button', { name: `Actions for ${service.owner.email}` }).click();
   await invited.page.getByRole('menuitem', { name: 'Offer ownership' }).click();
   await invited.page.getByRole('alertdialog').getByRole('button', { name: 'Offer ownership' }).click();
-  await invited.page.getByText('Ownership is offered').waitFor();
+  await invited.page.getByText('Ownership is offered', { exact: true }).waitFor();
   await page.reload();
   await page.getByRole('button', { name: 'Become the owner' }).click();
   await page.getByText('You are the owner now.').waitFor();

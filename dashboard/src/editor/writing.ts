@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { guardPage } from '#/router';
+import { useGuard } from '#/router';
 import { done, failed } from '#/ui/toast';
 import { changesOf, type Draft, draftOf, isSameDraft, type Stored } from './draft.ts';
 
@@ -61,9 +61,7 @@ export function useWriting(
     else if (!isDirty) setState(begin(stored, state.revision + 1));
   }
 
-  useEffect(() => {
-    if (isDirty) return guardPage(words.leave);
-  }, [isDirty, words.leave]);
+  useGuard(isDirty, words.leave);
 
   const save = async () => {
     const changes = changesOf(base, draft);

@@ -1,5 +1,5 @@
 import { Fragment, type ReactNode, useEffect, useState } from 'react';
-import { guardPage } from '#/router';
+import { useGuard } from '#/router';
 import { Button } from './button';
 import { Banner } from './status';
 import { t } from './unsaved-texts';
@@ -38,15 +38,12 @@ export function Overtaken({ onDiscard }: { onDiscard: () => void }) {
 export function Unsaved({ stored = '', children }: { stored?: string; children: (onDirty: (isDirty: boolean) => void) => ReactNode }) {
   const [isDirty, setDirty] = useState(false);
   const { key, isOvertaken } = useFormKey(stored, isDirty);
+  useGuard(isDirty, t.leave);
   useEffect(() => {
     if (!isDirty) return;
     const form = {};
     unsaved.add(form);
-    const release = guardPage(t.leave);
-    return () => {
-      unsaved.delete(form);
-      release();
-    };
+    return () => void unsaved.delete(form);
   }, [isDirty]);
   return (
     <>

@@ -42,38 +42,26 @@ needs!(
     Track,
 );
 
-/// Capability of requests that read contacts and have a body. A disabled project can be read.
-#[derive(Debug)]
-pub(crate) struct SearchContacts;
+macro_rules! needs_also_disabled {
+    ($($(#[$doc:meta])* $name:ident: $capability:ident),+ $(,)?) => { $(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub(crate) struct $name;
 
-impl Needs for SearchContacts {
-    const CAPABILITY: Capability = Capability::ReadContacts;
-    const ALSO_DISABLED: bool = true;
+        impl Needs for $name {
+            const CAPABILITY: Capability = Capability::$capability;
+            const ALSO_DISABLED: bool = true;
+        }
+    )+ };
 }
 
-/// Capability of requests that have a mail looked at that is not saved. A disabled project can be read.
-#[derive(Debug)]
-pub(crate) struct LookAtMail;
-
-impl Needs for LookAtMail {
-    const CAPABILITY: Capability = Capability::ReadCampaigns;
-    const ALSO_DISABLED: bool = true;
-}
-
-/// Capability of administrators: to pay, also for a project that is disabled because nobody did.
-#[derive(Debug)]
-pub(crate) struct Pay;
-
-impl Needs for Pay {
-    const CAPABILITY: Capability = Capability::ManageProject;
-    const ALSO_DISABLED: bool = true;
-}
-
-/// Capability of all members: to change their own membership.
-#[derive(Debug)]
-pub(crate) struct Leave;
-
-impl Needs for Leave {
-    const CAPABILITY: Capability = Capability::ReadProject;
-    const ALSO_DISABLED: bool = true;
-}
+needs_also_disabled!(
+    /// To read contacts by requests that have a body. A disabled project can be read.
+    SearchContacts: ReadContacts,
+    /// To have a mail looked at that is not saved. A disabled project can be read.
+    LookAtMail: ReadCampaigns,
+    /// Of administrators: to pay, also for a project that is disabled because nobody did.
+    Pay: ManageProject,
+    /// Of all members: to change their own membership.
+    Leave: ReadProject,
+);

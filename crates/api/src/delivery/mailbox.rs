@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadMail, WriteMail};
 use crate::envelope::CursorPage;
-use crate::error::{ApiError, ErrorEnvelope, Result};
+use crate::error::{ErrorEnvelope, Result};
 use crate::feedback::received::download;
 use crate::framed::{FrameParams, Framed};
 use crate::params::{self, OpenedInBrowser, Params, PathText, PathTexts, RowLimit};
@@ -223,7 +223,7 @@ pub(crate) async fn attachment(
     PathTexts(id, index): PathTexts,
 ) -> Result<impl IntoResponse> {
     let mail = params::id(&id, Resource::CapturedEmail)?;
-    let number = index.parse().map_err(|_| ApiError::not_found(Resource::Attachment, &index))?;
+    let number = params::id(&index, Resource::Attachment)?;
     let (file, bytes) = app.captured_file(&project, mail, number).await?;
     let name = if file.filename.is_empty() { format!("attachment-{number}") } else { file.filename };
     Ok((download("application/octet-stream", &name), bytes))

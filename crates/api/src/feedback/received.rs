@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::auth::ProjectAccess;
 use crate::auth::needs::ReadMail;
-use crate::error::{ApiError, ErrorEnvelope, Result};
+use crate::error::{ErrorEnvelope, Result};
 use crate::json::Json;
 use crate::params::{self, OpenedInBrowser, PathText, PathTexts};
 
@@ -128,7 +128,7 @@ pub(crate) async fn get(
     PathTexts(id, index): PathTexts,
 ) -> Result<impl IntoResponse> {
     let mail = params::id(&id, Resource::Email)?;
-    let number = index.parse().map_err(|_| ApiError::not_found(Resource::Attachment, &index))?;
+    let number = params::id(&index, Resource::Attachment)?;
     let (file, bytes) = app.attachment(&project, mail, number).await?;
     let name = file.filename.unwrap_or_else(|| format!("attachment-{number}"));
     Ok((download("application/octet-stream", &name), bytes))

@@ -318,9 +318,9 @@ pub(crate) async fn test(
     Body(body): Body<TestTemplateRequest>,
 ) -> Result<Json<SentTest>, Failure> {
     let id = params::id(&id, Resource::Template)?;
-    let message = format!("A test is being sent to {}.", body.email.0);
-    let email = app.test_template(&project, id, body.email.0).await?;
-    Ok(Json(SentTest { success: true, message, email }))
+    let to = body.email.0;
+    let email = app.test_template(&project, id, to.clone()).await?;
+    Ok(Json(SentTest::new(&to, email)))
 }
 
 /// Delete a template

@@ -24,27 +24,17 @@ impl App {
         what: &str,
         mut f: impl AsyncFnMut() -> Option<T>,
     ) -> T {
-        let since = Instant::now();
-        loop {
-            if let Some(value) = f().await {
-                return value;
-            }
-            assert!(since.elapsed() < limit, "not within {limit:?}: {what}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let found = polled(limit, async || f().await.ok_or(())).await;
+        found.unwrap_or_else(|()| panic!("not within {limit:?}: {what}"))
     }
 
     /// Polls every 20 ms until nothing is left; panics with what is left after `limit`.
     pub async fn nothing_left_within(&self, limit: Duration, mut f: impl AsyncFnMut() -> Vec<Value>) {
-        let since = Instant::now();
-        loop {
+        let gone = polled(limit, async || {
             let left = f().await;
-            if left.is_empty() {
-                return;
-            }
-            assert!(since.elapsed() < limit, "left after {limit:?}: {left:#?}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+            if left.is_empty() { Ok(()) } else { Err(left) }
+        });
+        gone.await.unwrap_or_else(|left| panic!("left after {limit:?}: {left:#?}"));
     }
 
     /// The messages captured for an address, oldest first, each in full as `GET /mailbox/:id` shows it.
@@ -90,16 +80,25 @@ impl App {
 
     /// Waits until an email has one of these states, and returns it. Panics after `EVENTUALLY`.
     pub async fn email_in(&self, id: &str, states: &[&str]) -> Value {
-        let mut last = Value::Null;
-        let since = Instant::now();
-        while since.elapsed() < EVENTUALLY {
-            last = self.email(id).await;
-            if states.iter().any(|&state| last["status"] == state) {
-                return last;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        let found = polled(EVENTUALLY, async || {
+            let email = self.email(id).await;
+            if states.iter().any(|&state| email["status"] == state) { Ok(email) } else { Err(email) }
+        });
+        found
+            .await
+            .unwrap_or_else(|last| panic!("email {id} is not {states:?} within {EVENTUALLY:?}: {last}"))
+    }
+}
+
+/// Asks every 20 ms until there is a value; what was said instead when `limit` was over.
+async fn polled<T, E>(limit: Duration, mut ask: impl AsyncFnMut() -> Result<T, E>) -> Result<T, E> {
+    let since = Instant::now();
+    loop {
+        let answer = ask().await;
+        if answer.is_ok() || since.elapsed() >= limit {
+            return answer;
         }
-        panic!("email {id} is not {states:?} within {EVENTUALLY:?}: {last}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { type Draft, useDraft } from '#/features/segment/use-draft';
-import { guardPage } from '#/router';
+import { useGuard } from '#/router';
 import { useDebounced } from '#/ui/debounced';
 import { type Choice, readChoice, writeChoice } from './audience-choice';
 import { type Campaign, save } from './queries';
@@ -55,7 +55,7 @@ export function useAudienceWriting(campaign: Campaign): AudienceWriting {
   }, [settled, text, stored, failure, store]);
 
   const state = text === '' ? 'incomplete' : text === stored ? 'stored' : failure?.text === text ? 'failed' : 'waiting';
-  useEffect(() => (state === 'stored' ? undefined : guardPage(t.leaveAudience)), [state]);
+  useGuard(state !== 'stored', t.leaveAudience);
   return {
     choice,
     choose: (change) => setChoice((before) => ({ ...before, ...change })),

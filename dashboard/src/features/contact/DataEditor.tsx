@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { api, call } from '#/api/client';
 import { projectKey, queries } from '#/api/query';
 import { contactFields } from '#/features/field/queries';
-import { guardPage } from '#/router';
+import { useGuard } from '#/router';
 import { Button } from '#/ui/button';
 import { Form, SubmitButton } from '#/ui/form';
 import { Section } from '#/ui/page';
@@ -24,7 +24,7 @@ export function DataEditor({ contact }: { contact: Contact }) {
   const list = useRef<HTMLUListElement>(null);
   const { patch, problems } = useMemo(() => patchOf(rows), [rows]);
   const changed = rows.some(isChanged);
-  useEffect(() => (changed ? guardPage(t.leave) : undefined), [changed]);
+  useGuard(changed, t.leave);
   useEffect(() => {
     if (focus.current === undefined) return;
     list.current?.querySelector<HTMLElement>(`[data-row="${focus.current}"] :is(input, textarea, select)[data-value]`)?.focus();

@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { api, call } from '#/api/client';
 import { projectKey, queries } from '#/api/query';
-import { go, guardPage, json, oneOf, useSearchState } from '#/router';
+import { go, useGuard, json, oneOf, useSearchState } from '#/router';
 import { Form, SubmitButton, textOf } from '#/ui/form';
 import { Page, Section } from '#/ui/page';
 import { TextLink } from '#/ui/button';
@@ -23,7 +23,7 @@ export default function NewPage() {
   const draft = useDraft(condition);
   const [guarded, setGuarded] = useState(true);
   const keeps = guarded && draft.isChanged && draft.isComplete && type === 'DYNAMIC';
-  useEffect(() => (keeps ? guardPage(t.leave) : undefined), [keeps]);
+  useGuard(keeps, t.leave);
 
   const create = async (data: FormData) => {
     draft.mark();

@@ -134,7 +134,7 @@ pub(crate) async fn test(
     Body(body): Body<TestCampaignRequest>,
 ) -> Result<Json<SentTest>, Failure> {
     let id: CampaignId = params::uuid(&id)?;
-    let message = format!("A test is being sent to {}.", body.email.0);
-    let email = app.test_campaign(&project, id, body.email.0).await?;
-    Ok(Json(SentTest { success: true, message, email }))
+    let to = body.email.0;
+    let email = app.test_campaign(&project, id, to.clone()).await?;
+    Ok(Json(SentTest::new(&to, email)))
 }

@@ -1,6 +1,7 @@
 //! What answers about campaigns show.
 
 use mailwright_app::sending::campaign::Overview;
+use mailwright_core::address::EmailAddress;
 use mailwright_core::campaign::{AudienceType, CampaignStatus};
 use mailwright_core::email::RecipientState;
 use mailwright_core::ids::{CampaignId, EmailId, ProjectId, SegmentId, TopicId};
@@ -150,9 +151,15 @@ pub(crate) struct RetriedCampaign {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SentTest {
     /// Always true.
-    pub(in crate::sending) success: bool,
+    success: bool,
     /// What happens next, as a sentence.
-    pub(in crate::sending) message: String,
+    message: String,
     /// Id of the mail, for `/emails/{id}`.
-    pub(in crate::sending) email: EmailId,
+    email: EmailId,
+}
+
+impl SentTest {
+    pub(in crate::sending) fn new(to: &EmailAddress, email: EmailId) -> Self {
+        Self { success: true, message: format!("A test is being sent to {to}."), email }
+    }
 }

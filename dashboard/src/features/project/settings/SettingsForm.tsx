@@ -1,5 +1,5 @@
-import { type ReactNode, useEffect, useState } from 'react';
-import { guardPage } from '#/router';
+import { type ReactNode, useState } from 'react';
+import { useGuard } from '#/router';
 import { Button } from '#/ui/button';
 import { Form, SubmitButton } from '#/ui/form';
 import { Section } from '#/ui/page';
@@ -29,7 +29,7 @@ export function SettingsForm({
   const [dirty, setDirty] = useState(false);
   // another form for each time that changes are discarded, so that every field shows what is saved
   const [round, setRound] = useState(0);
-  useEffect(() => (dirty ? guardPage(t.unsaved(title)) : undefined), [dirty, title]);
+  useGuard(dirty, t.unsaved(title));
   const save = async (data: FormData) => {
     await onSave(data);
     setDirty(false);

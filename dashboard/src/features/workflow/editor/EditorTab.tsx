@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { guardPage, oneOf, text, useSearchState } from '#/router';
+import { useGuard, oneOf, text, useSearchState } from '#/router';
 import { lazyPart } from '#/router/lazy';
 import { Confirm } from '#/ui/dialog';
 import { Skeleton } from '#/ui/skeleton';
@@ -87,7 +87,7 @@ export default function EditorTab({ workflow }: { workflow: Workflow }) {
   // it begins anew with another step, and when this one was changed elsewhere
   const { key, isOvertaken } = useFormKey(opened ? JSON.stringify([opened.id, opened.config, opened.templateId, opened.name]) : '', dirty);
 
-  useEffect(() => (dirty ? guardPage(t.discard) : undefined), [dirty]);
+  useGuard(dirty, t.discard);
   useUndoKeys(editing);
   const toCanvas = useCallback((id?: string) => {
     if (id) setActive(id);

@@ -1,5 +1,5 @@
 import { useStoreApi } from '@xyflow/react';
-import { useEffect, useRef, useState } from 'react';
+import { type RefObject, useEffect, useState } from 'react';
 import { FAR } from './canvas';
 
 /** How long the canvas rests before a graph counts as seen from afar, or no longer, in milliseconds. */
@@ -7,17 +7,16 @@ const REST_MS = 60;
 
 /**
  * Whether the graph is seen from afar. Then all of its steps are drawn, which takes longer than a frame, so it waits until
- * nothing moves: the canvas rests, and nothing `isBusy`.
+ * nothing moves: the canvas rests, and no step is `dragged`.
  */
-export function useFar(isBusy: () => boolean): boolean {
+export function useFar(dragged: RefObject<unknown>): boolean {
   const store = useStoreApi();
   const [isFar, setFar] = useState(false);
-  const busy = useRef(isBusy);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const look = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => (busy.current() ? look() : setFar(store.getState().transform[2] < FAR)), REST_MS);
+      timer = setTimeout(() => (dragged.current ? look() : setFar(store.getState().transform[2] < FAR)), REST_MS);
     };
     look();
     const stop = store.subscribe((state, before) => {
@@ -27,6 +26,6 @@ export function useFar(isBusy: () => boolean): boolean {
       clearTimeout(timer);
       stop();
     };
-  }, [store]);
+  }, [store, dragged]);
   return isFar;
 }

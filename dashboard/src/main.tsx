@@ -4,12 +4,14 @@ import { setNonce } from 'get-nonce';
 import { StrictMode, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries } from '#/api/query';
+import { projects } from '#/features/project/queries';
+import { me } from '#/features/user/queries';
 import { pathOf } from '#/router/address';
 import { lazyPart } from '#/router/lazy';
 import { here } from '#/router/location';
 import { followHistory } from '#/router/navigate';
 import { Outlet } from '#/router/outlet';
-import { preload, setPages } from '#/router/pages';
+import { pageAt, preload, setPages } from '#/router/pages';
 import { ForAnybody, ForMember, ForOwner, ForPerson } from '#/shell/doors';
 import { NoticeBar } from '#/shell/notice-bar';
 import { followSession } from '#/shell/session';
@@ -24,12 +26,19 @@ if (nonce) setNonce(nonce);
 noteMissingParts();
 followHistory();
 setPages(ROUTES);
-// the code of the page need not wait until it is known who asks
-preload(pathOf(here().pathname));
 followSession();
+begin(pathOf(here().pathname));
 
 const DOORS = { anybody: ForAnybody, person: ForPerson, owner: ForOwner, member: ForMember };
 const Toasts = lazyPart(() => import('#/ui/toasts'), 'floats');
+
+/** Asks for all that the first page wants, at once: its code need not wait until it is known who asks. */
+function begin(path: string): void {
+  preload(path);
+  if (pageAt(path)?.for === 'anybody') return;
+  void queries.prefetchQuery(me);
+  void queries.prefetchQuery(projects);
+}
 
 function Dashboard() {
   const toasts = useToasts();

@@ -27,15 +27,30 @@ function loadStyles(address: string): Promise<void> {
   });
 }
 
-/** Loads code, and tries again where that fails in passing. */
-function trying<P>(load: Load<P>): Load<P> {
+/** Code that is loaded when it is shown. */
+interface Code<P> {
+  load: Load<P>;
+  /** Loads it before it is shown. */
+  preload: () => void;
+}
+
+/**
+ * Code that is asked for again where loading it fails in passing. Once it is there it is given at once instead of by a
+ * promise: React would show something else in its place, and keep that there for 300 ms.
+ */
+function codeOf<P>(ask: Load<P>): Code<P> {
   let styles: string | undefined;
-  return async () => {
+  let found: { default: ComponentType<P> } | undefined;
+  const asked = async () => {
+    found = await ask();
+    return found;
+  };
+  const loading = async () => {
     for (let count = 0; ; count += 1) {
       try {
         if (styles !== undefined) await loadStyles(styles);
         styles = undefined;
-        return await load();
+        return await asked();
       } catch (error) {
         styles ??= error instanceof Error ? STYLES.exec(error.message)?.[1] : undefined;
         const wait = WAITS_MS[count];
@@ -47,11 +62,24 @@ function trying<P>(load: Load<P>): Load<P> {
       }
     }
   };
+  return {
+    load: () => (found ? atOnce(found) : loading()),
+    preload: () => {
+      if (!found) asked().catch(() => undefined);
+    },
+  };
+}
+
+/** What React takes for a promise that is kept already. */
+function atOnce<T>(value: T): Promise<T> {
+  // oxlint-disable-next-line unicorn/no-thenable -- a promise would be kept only in a moment
+  return { then: (keep: (value: T) => void) => keep(value) } as unknown as Promise<T>;
 }
 
 /** A page whose code is loaded when it is shown. Where that fails, it fails as a whole. */
-export function lazyPage(load: Load<object>): LazyExoticComponent<ComponentType> {
-  return lazy(trying(load));
+export function lazyPage(ask: Load<object>): { Page: LazyExoticComponent<ComponentType>; preload: () => void } {
+  const { load, preload } = codeOf(ask);
+  return { Page: lazy(load), preload };
 }
 
 /**
@@ -64,21 +92,26 @@ type Place = 'inPlace' | 'floats';
  * A part of a page whose code is loaded when it is shown. Where that fails, a note in its place offers to try again, and
  * the rest of the page stays, with what is not saved. `instead` is shown beside the note, such as the button that opens it.
  */
-export function lazyPart<P extends object>(load: Load<P>, place: Place = 'inPlace', instead?: (props: P) => ReactNode): ComponentType<P> {
-  const tried = trying(load);
+export function lazyPart<P extends object>(
+  ask: Load<P>,
+  place: Place = 'inPlace',
+  instead?: (props: P) => ReactNode,
+): ComponentType<P> & { preload: () => void } {
+  const { load, preload } = codeOf(ask);
   // what failed once is never asked for again
-  let Body: ComponentType<P> = lazy(tried) as unknown as ComponentType<P>;
+  let Body: ComponentType<P> = lazy(load) as unknown as ComponentType<P>;
   const renew = () => {
-    Body = lazy(tried) as unknown as ComponentType<P>;
+    Body = lazy(load) as unknown as ComponentType<P>;
   };
-  return function Part(props: P) {
+  function Part(props: P) {
     const close = 'onClose' in props && typeof props.onClose === 'function' ? (props.onClose as () => void) : undefined;
     return (
       <Boundary place={place} instead={instead?.(props)} onClose={close} renew={renew}>
         {() => <Body {...props} />}
       </Boundary>
     );
-  };
+  }
+  return Object.assign(Part, { preload });
 }
 
 interface BoundaryProps {

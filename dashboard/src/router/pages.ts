@@ -17,13 +17,14 @@ interface Known extends PageRoute {
   pattern: RegExp;
   keys: string[];
   Page: LazyExoticComponent<ComponentType>;
+  preload: () => void;
 }
 
 let known: readonly Known[] = [];
 
 /** Makes the pages known. Once, before anything is shown. */
 export function setPages(routes: readonly PageRoute[]): void {
-  known = routes.map((route) => ({ ...route, ...parse(route.path), Page: lazyPage(route.load) }));
+  known = routes.map((route) => ({ ...route, ...parse(route.path), ...lazyPage(route.load) }));
 }
 
 /** The page at a path, and the values in the path. */
@@ -44,5 +45,5 @@ export function pageAt(path: string): (Known & { params: Record<string, string> 
 
 /** Loads the code of a page before it is opened. */
 export function preload(path: string): void {
-  pageAt(path)?.load().catch(() => undefined);
+  pageAt(path)?.preload();
 }

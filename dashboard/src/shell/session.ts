@@ -36,11 +36,14 @@ function isSigningIn(): boolean {
 }
 
 function lost(): void {
-  if (isSigningIn()) return;
-  if (isGuarded()) {
-    notice({ signedOut: true });
-    return;
-  }
+  // while it is not known who is signed in, or known that nobody is, the page leads to signing in by itself
+  if (isSigningIn() || !queries.getQueryData(me.queryKey)) return;
+  if (isGuarded()) notice({ signedOut: true });
+  else leave();
+}
+
+/** Shows the page for signing in, and nothing of before. */
+function leave(): void {
   queries.clear();
   forgetSecrets();
   go('/auth/login', { search: { next: `${pathOf(here().pathname)}${here().search}` } });
@@ -57,9 +60,9 @@ async function askAgain(): Promise<void> {
 /** Once nothing is unsaved any more, nothing keeps the page of a session that has ended. */
 async function settle(): Promise<void> {
   await askAgain();
-  if (!present().signedOut) return;
+  if (!present().signedOut || isGuarded()) return;
   notice({ signedOut: false });
-  lost();
+  leave();
 }
 
 /** Shows nothing of a person, not even what they have not saved, once another one is signed in. */

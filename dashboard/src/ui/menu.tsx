@@ -18,10 +18,7 @@ export type MenuEntry =
   | { heading: string }
   | 'line';
 
-const open = () => import('./menu-body');
-const MenuBody = lazyPart(open, 'floats', ({ trigger }) => trigger);
-/** Loads it before it is opened. */
-const prepare = () => void open().catch(() => undefined);
+const MenuBody = lazyPart(() => import('./menu-body'), 'floats', ({ trigger }) => trigger);
 
 /**
  * A menu that its `trigger`, a button, opens. Its code is loaded when somebody comes near the trigger, because no page
@@ -44,8 +41,8 @@ export function Menu({
     <Slot
       aria-haspopup="menu"
       aria-expanded={loaded}
-      onPointerEnter={prepare}
-      onFocus={prepare}
+      onPointerEnter={MenuBody.preload}
+      onFocus={MenuBody.preload}
       onClick={() => setLoaded(true)}
     >
       {trigger}

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Suspense, useEffect, useMemo } from 'react';
+import { Suspense, useMemo } from 'react';
 import { number } from '#/i18n/format';
 import { Link, oneOf, useParam, useSearchState } from '#/router';
 import { lazyPart } from '#/router/lazy';
@@ -17,12 +17,13 @@ import { underWay } from './underWay';
 import { useProblems } from './useProblems';
 import { WorkflowState } from './WorkflowState';
 
-const loadEditor = () => import('./editor/EditorTab');
-const EditorTab = lazyPart(loadEditor);
+const EditorTab = lazyPart(() => import('./editor/EditorTab'));
 const ExecutionsTab = lazyPart(() => import('./execution/ExecutionsTab'));
 const VersionsTab = lazyPart(() => import('./VersionsTab'));
 const RehearsalTab = lazyPart(() => import('./rehearsal/RehearsalTab'));
 const SettingsTab = lazyPart(() => import('./SettingsTab'));
+// it is large, and what is opened first: it need not wait until the workflow is there
+EditorTab.preload();
 
 const TABS = ['editor', 'executions', 'versions', 'rehearsal', 'settings'] as const;
 const SEARCH = { tab: oneOf(TABS) };
@@ -30,12 +31,7 @@ const SEARCH = { tab: oneOf(TABS) };
 /** A workflow: its steps, who goes through it, its versions, rehearsals and settings. */
 export default function DetailPage() {
   const id = useParam('id');
-  const [{ tab }] = useSearchState(SEARCH);
   const { data, error, refetch } = useQuery(workflow(id));
-  useEffect(() => {
-    // the editor is large, and need not wait until the workflow is there
-    if (tab === 'editor') loadEditor().catch(() => undefined);
-  }, [tab]);
   if (data) return <Known workflow={data} />;
   return (
     <Page title={t.one} full above={<TextLink to="/workflows">{t.back}</TextLink>}>

@@ -5,11 +5,12 @@ import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState }
 import { entering, type Graph, leaving, triggerOf } from '../model/graph';
 import { beside, followers, type Layout, type Place, STEP_SIZE } from '../model/layout';
 import type { Names } from '../step/summary';
-import { type Actions, ActionsContext, FarContext, type OnCanvas, type Spot } from './canvas';
+import { type Actions, ActionsContext, FarContext, type OnCanvas, type Spot, type WayOnCanvas } from './canvas';
 import { Drag } from './drag';
 import { EndEdge } from './EndEdge';
 import { EndNode } from './EndNode';
 import { type Overlay, useEdges, useNodes } from './elements';
+import { FarWays, farView } from './FarWays';
 import { StepNode } from './StepNode';
 import { WayEdge } from './WayEdge';
 import { t } from './texts';
@@ -26,6 +27,7 @@ const READABLE = 0.85;
 const OVERVIEW = 0.6;
 /** How near the edge a step may be before the canvas moves to it, in pixels. */
 const MARGIN = 24;
+const NO_WAYS: WayOnCanvas[] = [];
 
 export interface CanvasProps {
   graph: Graph;
@@ -185,7 +187,7 @@ function Inner({ graph, layout, names, overlay, active, onActive, open, onOpen, 
     const along = followers(graph, node.id);
     const moving = new Set(nodes.filter((other) => along.has(other.data.step.id)).map((other) => other.id));
     dragged.current = { id: node.id, from: { ...node.position } };
-    drag.begin(canvas.current, moving, isFar);
+    drag.begin(canvas.current, moving, isFar ? farView(edges, nodes, flow.getZoom()) : undefined);
     // what is being dragged has to be drawn wherever it is
     setNodes(nodes.map((other) => (other.id === node.id ? Object.assign({}, other, { dragging: true }) : other)));
   };
@@ -217,7 +219,7 @@ function Inner({ graph, layout, names, overlay, active, onActive, open, onOpen, 
         <div ref={canvas} role="group" aria-label={label} className={className} onKeyDown={onKey}>
           <ReactFlow<OnCanvas>
             nodes={nodes}
-            edges={edges}
+            edges={isFar ? NO_WAYS : edges}
             nodeTypes={NODE_TYPES}
             edgeTypes={EDGE_TYPES}
             onNodesChange={onNodesChange}
@@ -239,6 +241,7 @@ function Inner({ graph, layout, names, overlay, active, onActive, open, onOpen, 
             selectionKeyCode={null}
             multiSelectionKeyCode={null}
           >
+            {isFar && <FarWays edges={edges} nodes={nodes} />}
             <ZoomButtons fit={FIT} label={t.zoom} />
           </ReactFlow>
         </div>

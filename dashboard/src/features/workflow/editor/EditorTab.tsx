@@ -76,6 +76,8 @@ export default function EditorTab({ workflow }: { workflow: Workflow }) {
   const [showsProblems, setShowsProblems] = useState(false);
   const [dirtyIn, setDirtyIn] = useState('');
   const [leave, setLeave] = useState<() => void>();
+  // it opens at a key, and then has no time to load
+  useEffect(() => StepPicker.preload(), []);
   const view = chosen || (matchMedia(NARROW).matches ? 'list' : 'graph');
   const eventName = workflow.triggerType === 'EVENT' ? textAt(asConfig(workflow.triggerConfig), 'eventName') : '';
   const present = stepAt(graph, active) ? active : (triggerOf(graph)?.id ?? '');

@@ -1,8 +1,7 @@
 import { BaseEdge, type EdgeProps } from '@xyflow/react';
 import { memo } from 'react';
 import { roundedPath, routeOf } from '../model/layout';
-import type { WayToEnd } from './canvas';
-import { RADIUS } from './WayEdge';
+import { RADIUS, type WayToEnd } from './canvas';
 
 const DASHED = { strokeDasharray: '4 4' };
 

@@ -1,10 +1,11 @@
-import { Handle, type NodeProps, Position } from '@xyflow/react';
+import type { NodeProps } from '@xyflow/react';
 import { Plus } from 'lucide';
 import { memo } from 'react';
 import { Icon } from '#/ui/icon';
 import { END_SIZE } from '../model/layout';
 import { type EndOnCanvas, useActions, useIsFar } from './canvas';
 import { t } from './texts';
+import { WayPoint } from './WayPoint';
 
 /** Where a way on is missing: a step can be added here. */
 export const EndNode = memo(function EndNode({ data }: NodeProps<EndOnCanvas>) {
@@ -13,7 +14,7 @@ export const EndNode = memo(function EndNode({ data }: NodeProps<EndOnCanvas>) {
   const isFar = useIsFar();
   return (
     <>
-      <Handle type="target" position={Position.Top} isConnectable={false} />
+      <WayPoint of="target" />
       <div className="flex justify-center" style={END_SIZE}>
         <button
           type="button"

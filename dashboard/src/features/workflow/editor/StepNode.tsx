@@ -1,13 +1,15 @@
-import { Handle, type NodeProps, Position } from '@xyflow/react';
+import type { NodeProps } from '@xyflow/react';
 import { AlertTriangle, Check, Clock, Info, SkipForward, X } from 'lucide';
 import { memo, useEffect, useRef } from 'react';
 import { classes } from '#/ui/classes';
 import { Icon } from '#/ui/icon';
+import type { StepType } from '../model/graph';
 import { STEP_SIZE } from '../model/layout';
 import { ICONS } from '../step/kinds';
 import { t as stepTexts } from '../step/texts';
 import { type Mark, type StepOnCanvas, useActions, useIsFar } from './canvas';
 import { t } from './texts';
+import { WayPoint } from './WayPoint';
 
 const MARKS = {
   fails: { icon: AlertTriangle, tone: 'text-bad' },
@@ -18,6 +20,23 @@ const MARKS = {
   skipped: { icon: SkipForward, tone: 'text-muted' },
 } as const satisfies Partial<Record<Mark, unknown>>;
 
+const shownOf = (mark: Mark | undefined) => (mark && mark !== 'unseen' ? MARKS[mark] : undefined);
+
+function nearLook(type: StepType, mark: Mark | undefined, isOpen: boolean): string {
+  return classes(
+    'flex items-center gap-2.5 rounded-card border bg-panel px-3 text-left',
+    isOpen ? 'border-accent ring-1 ring-accent' : 'border-control hover:border-ink',
+    type === 'TRIGGER' && 'border-accent',
+    mark === 'unseen' && 'border-dashed text-muted',
+  );
+}
+
+/** From afar a step is a patch of colour: its mark could not be made out, nor its outline. */
+function farLook(mark: Mark | undefined, isOpen: boolean): string {
+  const tone = shownOf(mark)?.tone ?? (mark === 'unseen' ? 'text-line' : 'text-control');
+  return classes('block rounded-card bg-current hover:text-ink', isOpen ? 'text-accent' : tone);
+}
+
 /** A step on the canvas. */
 export const StepNode = memo(function StepNode({ data }: NodeProps<StepOnCanvas>) {
   const { step, summary, figures, mark, isActive, isOpen } = data;
@@ -27,14 +46,14 @@ export const StepNode = memo(function StepNode({ data }: NodeProps<StepOnCanvas>
   useEffect(() => {
     if (isActive && actions.takesFocus(step.id)) button.current?.focus({ preventScroll: true });
   });
-  const shown = mark && mark !== 'unseen' ? MARKS[mark] : undefined;
+  const shown = shownOf(mark);
   const kind = stepTexts.kinds[step.type].name;
   const label = [step.name, step.name === kind ? '' : kind, summary, mark ? t.marks[mark] : '', figures?.title ?? '']
     .filter(Boolean)
     .join(', ');
   return (
     <>
-      <Handle type="target" position={Position.Top} isConnectable={false} />
+      <WayPoint of="target" />
       <button
         ref={button}
         type="button"
@@ -46,12 +65,7 @@ export const StepNode = memo(function StepNode({ data }: NodeProps<StepOnCanvas>
         onFocus={() => actions.activate(step.id)}
         onClick={() => actions.open(step.id)}
         style={STEP_SIZE}
-        className={classes(
-          'flex items-center gap-2.5 rounded-card border bg-panel px-3 text-left',
-          isOpen ? 'border-accent ring-1 ring-accent' : 'border-control hover:border-ink',
-          step.type === 'TRIGGER' && 'border-accent',
-          mark === 'unseen' && 'border-dashed text-muted',
-        )}
+        className={isFar ? farLook(mark, isOpen) : nearLook(step.type, mark, isOpen)}
       >
         {!isFar && (
           <>
@@ -68,11 +82,11 @@ export const StepNode = memo(function StepNode({ data }: NodeProps<StepOnCanvas>
                 {figures.second && <span className="block text-muted">{figures.second}</span>}
               </span>
             )}
+            {shown && <Icon of={shown.icon} size={15} className={classes('shrink-0', shown.tone)} />}
           </>
         )}
-        {shown && <Icon of={shown.icon} size={15} className={classes('shrink-0', shown.tone)} />}
       </button>
-      <Handle type="source" position={Position.Bottom} isConnectable={false} />
+      <WayPoint of="source" />
     </>
   );
 });

@@ -5,16 +5,12 @@ import { classes } from '#/ui/classes';
 import { Icon } from '#/ui/icon';
 import { middleOf, roundedPath, routeOf } from '../model/layout';
 import { RELAXED } from './drag';
-import { useActions, useIsFar, type WayBetween } from './canvas';
+import { DIM, RADIUS, useActions, type WayBetween } from './canvas';
 import { t } from './texts';
-
-/** How round the corners of ways are. */
-export const RADIUS = 8;
 
 /** A way between two steps: its branch, how many took it, and a button that puts a step between. */
 export const WayEdge = memo(function WayEdge({ source, target, sourceX, sourceY, targetX, targetY, data }: EdgeProps<WayBetween>) {
   const { addAt, drag } = useActions();
-  const isFar = useIsFar();
   const pulled = useSyncExternalStore(drag.subscribe, () => drag.pullOn(source, target));
   const from = { x: sourceX + pulled.from.x, y: sourceY + pulled.from.y };
   const to = { x: targetX + pulled.to.x, y: targetY + pulled.to.y };
@@ -26,35 +22,33 @@ export const WayEdge = memo(function WayEdge({ source, target, sourceX, sourceY,
   const text = [name, count].filter(Boolean).join(' · ');
   return (
     <>
-      <BaseEdge path={roundedPath(route, RADIUS)} style={{ opacity: isDim ? 0.35 : 1 }} interactionWidth={0} data-from={source} data-to={target} />
-      {!isFar && (
-        <EdgeLabelRenderer>
-          <div
-            data-from={source}
-            data-to={target}
-            className="nodrag nopan pointer-events-auto absolute flex items-center gap-1"
-            style={{ transform: `translate(-50%, -50%) translate(${middle.x}px, ${middle.y}px)` }}
-          >
-            {text && (
-              <span className={classes('rounded-full border border-line bg-panel px-1.5 text-meta whitespace-nowrap tabular', isDim && 'text-muted')}>
-                {text}
-              </span>
-            )}
-            {canInsert && (
-              <button
-                type="button"
-                tabIndex={-1}
-                aria-label={t.insertBefore(data.target)}
-                title={t.insertBefore(data.target)}
-                onClick={() => addAt([{ kind: 'way', way }])}
-                className="flex size-6 items-center justify-center rounded-full border border-line bg-panel text-muted hover:border-accent hover:text-accent"
-              >
-                <Icon of={Plus} size={13} />
-              </button>
-            )}
-          </div>
-        </EdgeLabelRenderer>
-      )}
+      <BaseEdge path={roundedPath(route, RADIUS)} style={{ opacity: isDim ? DIM : 1 }} interactionWidth={0} data-from={source} data-to={target} />
+      <EdgeLabelRenderer>
+        <div
+          data-from={source}
+          data-to={target}
+          className="nodrag nopan pointer-events-auto absolute flex items-center gap-1"
+          style={{ transform: `translate(-50%, -50%) translate(${middle.x}px, ${middle.y}px)` }}
+        >
+          {text && (
+            <span className={classes('rounded-full border border-line bg-panel px-1.5 text-meta whitespace-nowrap tabular', isDim && 'text-muted')}>
+              {text}
+            </span>
+          )}
+          {canInsert && (
+            <button
+              type="button"
+              tabIndex={-1}
+              aria-label={t.insertBefore(data.target)}
+              title={t.insertBefore(data.target)}
+              onClick={() => addAt([{ kind: 'way', way }])}
+              className="flex size-6 items-center justify-center rounded-full border border-line bg-panel text-muted hover:border-accent hover:text-accent"
+            >
+              <Icon of={Plus} size={13} />
+            </button>
+          )}
+        </div>
+      </EdgeLabelRenderer>
     </>
   );
 });

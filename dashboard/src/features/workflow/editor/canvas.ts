@@ -74,6 +74,11 @@ export function useActions(): Actions {
   return actions;
 }
 
+/** How round the corners of ways are. */
+export const RADIUS = 8;
+/** The opacity of a way that nobody took. */
+export const DIM = 0.35;
+
 /** Below this size nothing on a step or a way can be read or pressed. */
 export const FAR = 0.3;
 

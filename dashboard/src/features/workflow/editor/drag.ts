@@ -10,6 +10,21 @@ export interface Pull {
   readonly to: Place;
 }
 
+/** A way between two steps, and its line on the canvas. */
+export interface DrawnWay {
+  readonly from: string;
+  readonly to: string;
+  readonly line: string;
+}
+
+/** The ways of a graph that is seen from afar, and how wide their lines are. */
+export interface FarView {
+  readonly ways: readonly DrawnWay[];
+  readonly stroke: number;
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
 /** The pull on a way whose ends are where they were, or move together. */
 export const RELAXED: Pull = { from: NOWHERE, to: NOWHERE };
 
@@ -19,7 +34,7 @@ export const RELAXED: Pull = { from: NOWHERE, to: NOWHERE };
  * of outlines where the graph is so small that no more is seen.
  */
 export class Drag {
-  #moving: ReadonlySet<string> = new Set();
+  #moving = NOTHING;
   #offset = NOWHERE;
   /** The pull on ways that are dragged by their beginning, and by their end. */
   #pulls = { from: RELAXED, to: RELAXED };
@@ -29,8 +44,18 @@ export class Drag {
   #frame = 0;
   readonly #listeners = new Set<() => void>();
 
-  /** Begins to drag what stands on a canvas, by its ids. Of what is far only outlines are moved. */
-  begin(canvas: HTMLElement | null, moving: ReadonlySet<string>, isFar: boolean): void {
+  /** The ids of what is being dragged. */
+  get moving(): ReadonlySet<string> {
+    return this.#moving;
+  }
+
+  /** How far it was moved. */
+  get offset(): Place {
+    return this.#offset;
+  }
+
+  /** Begins to drag what stands on a canvas, by its ids. Of what is seen from `afar` only outlines are moved, with its ways. */
+  begin(canvas: HTMLElement | null, moving: ReadonlySet<string>, afar: FarView | undefined): void {
     this.end();
     const viewport = canvas?.querySelector('.react-flow__viewport');
     if (!canvas || !viewport) return;
@@ -40,10 +65,12 @@ export class Drag {
     this.#picture.className = 'drag-picture';
     this.#picture.inert = true;
     viewport.append(this.#picture);
-    this.#isFar = isFar;
-    if (!isFar) return;
+    this.#isFar = afar !== undefined;
+    if (!afar) return;
     canvas.dataset.dragged = '';
-    this.#picture.append(outlinesOf(this.#found()));
+    const ways = afar.ways.filter((way) => moving.has(way.from) && moving.has(way.to));
+    this.#picture.append(outlinesOf(this.#found(), { ...afar, ways }));
+    this.#tell();
   }
 
   /** Moves everything dragged to an offset from where it began. */
@@ -58,7 +85,7 @@ export class Drag {
     this.#frame = 0;
     this.#offset = NOWHERE;
     this.#pulls = { from: RELAXED, to: RELAXED };
-    this.#moving = new Set();
+    this.#moving = NOTHING;
     this.#picture?.remove();
     this.#picture = undefined;
     this.#canvas?.removeAttribute('data-dragged');
@@ -132,20 +159,20 @@ function copyOf(element: Element): Element {
 const partsOf = (element: Element): (HTMLElement | SVGElement)[] => [element, ...element.querySelectorAll('*')] as (HTMLElement | SVGElement)[];
 
 /** One drawing of the outlines of steps and ends, and of the ways between them. */
-function outlinesOf(elements: readonly HTMLElement[]): SVGElement {
+function outlinesOf(nodes: readonly HTMLElement[], { ways, stroke }: FarView): SVGElement {
   const drawing = document.createElementNS(SVG, 'svg');
-  const [ways, nodes] = ['drag-ways', 'drag-nodes'].map((name) => {
+  drawing.setAttribute('stroke-width', `${stroke}`);
+  const add = (name: string, line: string) => {
     const path = document.createElementNS(SVG, 'path');
     path.setAttribute('class', name);
+    path.setAttribute('d', line);
     drawing.append(path);
-    return path;
-  });
-  const isNode = (element: HTMLElement) => element.classList.contains('react-flow__node');
-  const boxes = elements.filter(isNode).map((node) => {
+  };
+  const boxes = nodes.map((node) => {
     const { x, y } = placeOf(node);
     return `M${x},${y}h${node.offsetWidth}v${node.offsetHeight}h${-node.offsetWidth}z`;
   });
-  nodes?.setAttribute('d', boxes.join(''));
-  ways?.setAttribute('d', elements.filter((element) => !isNode(element)).map((way) => way.getAttribute('d') ?? '').join(''));
+  add('drag-ways', ways.map((way) => way.line).join(''));
+  add('drag-nodes', boxes.join(''));
   return drawing;
 }

@@ -1,13 +1,16 @@
 import { useStoreApi } from '@xyflow/react';
-import { type RefObject, useEffect, useState } from 'react';
+import { type RefObject, startTransition, useEffect, useState } from 'react';
 import { FAR } from './canvas';
 
+/** By how many times the size changes at once when all of a graph is shown, and never while it is zoomed. */
+const LEAP = 1.5;
 /** How long the canvas rests before a graph counts as seen from afar, or no longer, in milliseconds. */
 const REST_MS = 60;
 
 /**
  * Whether the graph is seen from afar. Then all of its steps are drawn, which takes longer than a frame, so it waits until
- * nothing moves: the canvas rests, and no step is `dragged`.
+ * nothing moves: the canvas rests, and no step is `dragged`. Then it is done bit by bit.
+ * A leap draws all of them anew anyway.
  */
 export function useFar(dragged: RefObject<unknown>): boolean {
   const store = useStoreApi();
@@ -16,11 +19,21 @@ export function useFar(dragged: RefObject<unknown>): boolean {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const look = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => (dragged.current ? look() : setFar(store.getState().transform[2] < FAR)), REST_MS);
+      timer = setTimeout(() => {
+        if (dragged.current) look();
+        else startTransition(() => setFar(store.getState().transform[2] < FAR));
+      }, REST_MS);
     };
     look();
     const stop = store.subscribe((state, before) => {
-      if (state.transform !== before.transform) look();
+      if (state.transform === before.transform) return;
+      const [size, sizeBefore] = [state.transform[2], before.transform[2]];
+      if (Math.max(size / sizeBefore, sizeBefore / size) > LEAP) {
+        // else all ways that come into sight would be drawn one by one, to be taken away at once
+        if (size < FAR) state.setEdges([]);
+        setFar(size < FAR);
+      }
+      look();
     });
     return () => {
       clearTimeout(timer);

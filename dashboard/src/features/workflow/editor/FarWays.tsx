@@ -1,0 +1,72 @@
+import { useStore, ViewportPortal } from '@xyflow/react';
+import { useMemo, useSyncExternalStore } from 'react';
+import { roundedPath, routeOf } from '../model/layout';
+import { DIM, type OnCanvas, RADIUS, useActions, type WayOnCanvas } from './canvas';
+import { type Drag, type FarView, RELAXED } from './drag';
+
+type Places = ReadonlyMap<string, OnCanvas>;
+
+const placesOf = (nodes: readonly OnCanvas[]): Places => new Map(nodes.map((node) => [node.id, node]));
+
+/** The line of a way, as the canvas draws it from near; with the pull on its ends while they are dragged. */
+function lineOf({ source, target, data }: WayOnCanvas, places: Places, { from: pulled, to: pulledTo } = RELAXED): string {
+  const [from, to] = [places.get(source), places.get(target)];
+  if (!from || !to) return '';
+  const isPulled = pulled !== RELAXED.from || pulledTo !== RELAXED.to;
+  const route = routeOf(
+    { x: from.position.x + (from.width ?? 0) / 2 + pulled.x, y: from.position.y + (from.height ?? 0) + pulled.y },
+    { x: to.position.x + (to.width ?? 0) / 2 + pulledTo.x, y: to.position.y + pulledTo.y },
+    isPulled ? undefined : data?.lane,
+  );
+  return roundedPath(route, RADIUS);
+}
+
+/** How wide lines are drawn on a canvas of a size, so that they are seen at every size. */
+const strokeAt = (zoom: number): number => Math.max(1.5, 1 / zoom);
+
+/** What is seen of ways from afar, for them to be dragged. */
+export function farView(edges: readonly WayOnCanvas[], nodes: readonly OnCanvas[], zoom: number): FarView {
+  const places = placesOf(nodes);
+  return { stroke: strokeAt(zoom), ways: edges.map((edge) => ({ from: edge.source, to: edge.target, line: lineOf(edge, places) })) };
+}
+
+/**
+ * The ways of a graph that is seen from afar, in one drawing. Each as an element of its own that follows its ends would take
+ * hundreds of them longer than a frame to be where their steps are.
+ */
+export function FarWays({ edges, nodes }: { edges: readonly WayOnCanvas[]; nodes: readonly OnCanvas[] }) {
+  const { drag } = useActions();
+  const moving = useSyncExternalStore(drag.subscribe, () => drag.moving);
+  const stroke = useStore((state) => strokeAt(state.transform[2]));
+  const places = useMemo(() => placesOf(nodes), [nodes]);
+  const { pulled, lines } = useMemo(() => {
+    const isPulled = ({ source, target }: WayOnCanvas) => moving.has(source) !== moving.has(target);
+    const still = edges.filter((edge) => !isPulled(edge));
+    const linesOf = (some: readonly WayOnCanvas[]) => some.map((edge) => lineOf(edge, places)).join('');
+    const ways = still.filter((edge) => edge.type === 'way');
+    return {
+      pulled: edges.filter(isPulled),
+      lines: {
+        ends: linesOf(still.filter((edge) => edge.type === 'end')),
+        dim: linesOf(ways.filter((way) => way.data?.isDim)),
+        plain: linesOf(ways.filter((way) => !way.data?.isDim)),
+      },
+    };
+  }, [edges, places, moving]);
+  return (
+    <ViewportPortal>
+      <svg aria-hidden="true" className="far-ways" strokeWidth={stroke}>
+        <path d={lines.plain} />
+        <path d={lines.dim} opacity={DIM} />
+        <path d={lines.ends} strokeDasharray={`${stroke * 3}`} />
+        {pulled.length > 0 && <PulledWays ways={pulled} places={places} drag={drag} />}
+      </svg>
+    </ViewportPortal>
+  );
+}
+
+/** The ways of which one end is dragged. They are few. */
+function PulledWays({ ways, places, drag }: { ways: readonly WayOnCanvas[]; places: Places; drag: Drag }) {
+  useSyncExternalStore(drag.subscribe, () => drag.offset);
+  return <path d={ways.map((way) => lineOf(way, places, drag.pullOn(way.source, way.target))).join('')} />;
+}

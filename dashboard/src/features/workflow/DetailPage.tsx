@@ -10,6 +10,7 @@ import { Skeleton } from '#/ui/skeleton';
 import { Banner } from '#/ui/status';
 import { Tab, Tabs } from '#/ui/tabs';
 import { graphOf } from './model/graph';
+import { prepareLayout } from './model/layouter';
 import { stats, type Workflow, workflow } from './queries';
 import { StateActions } from './StateActions';
 import { t } from './texts';
@@ -22,8 +23,9 @@ const ExecutionsTab = lazyPart(() => import('./execution/ExecutionsTab'));
 const VersionsTab = lazyPart(() => import('./VersionsTab'));
 const RehearsalTab = lazyPart(() => import('./rehearsal/RehearsalTab'));
 const SettingsTab = lazyPart(() => import('./SettingsTab'));
-// it is large, and what is opened first: it need not wait until the workflow is there
+// the editor is large, and what is opened first: it need not wait until the workflow is there
 EditorTab.preload();
+prepareLayout();
 
 const TABS = ['editor', 'executions', 'versions', 'rehearsal', 'settings'] as const;
 const SEARCH = { tab: oneOf(TABS) };

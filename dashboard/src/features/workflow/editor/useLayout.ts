@@ -1,31 +1,12 @@
 import { useEffect, useMemo, useState } from 'react';
 import type { Graph } from '../model/graph';
 import { type Layout, placed, structureOf } from '../model/layout';
-import type { Order } from '../model/layout.worker';
+import { laidOut } from '../model/layouter';
 
 /** A graph and where its parts are. */
 export interface LaidOut {
   readonly graph: Graph;
   readonly layout: Layout;
-}
-
-// at once: its code is fetched while the workflow is
-const worker = new Worker(new URL('../model/layout.worker.ts', import.meta.url), { type: 'module' });
-let orders = 0;
-const waiting = new Map<number, (layout: Layout) => void>();
-worker.addEventListener('message', ({ data: { number, layout } }: MessageEvent<{ number: number; layout: Layout }>) => {
-  waiting.get(number)?.(layout);
-  waiting.delete(number);
-});
-
-/** Computes the places of a graph without holding up the page. */
-function laidOut(graph: Graph): Promise<Layout> {
-  const order: Order = { number: (orders += 1), graph };
-  return new Promise((resolve) => {
-    waiting.set(order.number, resolve);
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
-    worker.postMessage(order);
-  });
 }
 
 /**

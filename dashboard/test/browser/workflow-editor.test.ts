@@ -268,6 +268,48 @@ test('a step is dragged to a place that is kept, and tidied up again', async () 
   await owner.close();
 });
 
+test('from afar a workflow is a drawing, in which steps are dragged as well', async () => {
+  const id = await chain('From afar');
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  await owner.open(`workflows/${id}`);
+  const second = step(page, 'Second');
+  await second.waitFor();
+  const ways = page.locator('.react-flow__edge');
+  const count = await ways.count();
+  assert.ok(count > 2, 'ways to steps, and one to the open end');
+  const zoom = async (key: string, until: string) => {
+    await second.focus();
+    for (let turn = 0; turn < 8; turn += 1) await page.keyboard.press(key);
+    await page.locator(until).first().waitFor({ state: 'attached' });
+  };
+  const lines = async () => (await page.locator('.far-ways path').evaluateAll((all) => all.map((one) => one.getAttribute('d')))).join('');
+  await zoom('-', '[data-step]:empty');
+  assert.equal(await ways.count(), 0);
+  const drawn = await lines();
+  assert.equal(drawn.split('M').length - 1, count, 'all ways are in the drawing');
+  await owner.accessible('a workflow from afar');
+  const box = (await second.boundingBox()) ?? assert.fail('it is not shown');
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + 40, y, { steps: 4 });
+  await page.mouse.move(x + 80, y, { steps: 4 });
+  assert.equal(await page.locator('.drag-picture .drag-nodes').count(), 1, 'outlines are dragged');
+  await page.mouse.up();
+  await page.locator('.drag-picture').waitFor({ state: 'detached' });
+  const moved = (await second.boundingBox()) ?? assert.fail('it is not shown');
+  // the first move only tells that it is a drag
+  assert.ok(Math.abs(moved.x - box.x - 70) < 3, `the step is where it was dropped: moved by ${moved.x - box.x}`);
+  await page.waitForFunction((old) => [...document.querySelectorAll('.far-ways path')].map((one) => one.getAttribute('d')).join('') !== old, drawn);
+  assert.equal((await lines()).split('M').length - 1, count, 'ways lead to where it is');
+  await zoom('+', '[data-step]:not(:empty)');
+  await page.waitForFunction(() => document.querySelectorAll('.react-flow__edge').length > 0);
+  assert.equal(await page.locator('.far-ways').count(), 0);
+  await owner.close();
+});
+
 test('conditions are put together as in segments, with the data of the event', async () => {
   const id = await chain('Conditions');
   await service.api('POST', '/v1/track', { body: { email: 'ada@example.org', event: 'begun', data: { total: 120 } } });

@@ -24,6 +24,7 @@ export function prepareLayout(): void {
 export function laidOut(graph: Graph): Promise<Layout> {
   worker ??= started();
   const order: Order = { number: (orders += 1), graph };
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
   worker.postMessage(order);
   return new Promise((resolve) => waiting.set(order.number, resolve));
 }

@@ -4,14 +4,15 @@ import { setNonce } from 'get-nonce';
 import { StrictMode, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries } from '#/api/query';
+import { expectProject } from '#/features/project/open';
 import { projects } from '#/features/project/queries';
 import { me } from '#/features/user/queries';
-import { pathOf } from '#/router/address';
+import { pathOf, PROJECT } from '#/router/address';
 import { lazyPart } from '#/router/lazy';
 import { here } from '#/router/location';
 import { followHistory } from '#/router/navigate';
 import { Outlet } from '#/router/outlet';
-import { pageAt, preload, setPages } from '#/router/pages';
+import { askFor, pageAt, preload, setPages } from '#/router/pages';
 import { ForAnybody, ForMember, ForOwner, ForPerson } from '#/shell/doors';
 import { NoticeBar } from '#/shell/notice-bar';
 import { followSession } from '#/shell/session';
@@ -27,17 +28,19 @@ noteMissingParts();
 followHistory();
 setPages(ROUTES);
 followSession();
-begin(pathOf(here().pathname));
+begin(here());
 
 const DOORS = { anybody: ForAnybody, person: ForPerson, owner: ForOwner, member: ForMember };
 const Toasts = lazyPart(() => import('#/ui/toasts'), 'floats');
 
-/** Asks for all that the first page wants, at once: its code need not wait until it is known who asks. */
-function begin(path: string): void {
+/** Asks for all that the first page wants, at once: nothing of it need wait until it is known who asks. */
+function begin({ pathname, search }: { pathname: string; search: string }): void {
+  const path = pathOf(pathname);
   preload(path);
   if (pageAt(path)?.for === 'anybody') return;
   void queries.prefetchQuery(me);
   void queries.prefetchQuery(projects);
+  if (expectProject(new URLSearchParams(search).get(PROJECT))) askFor(path);
 }
 
 function Dashboard() {

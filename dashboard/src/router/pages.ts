@@ -2,10 +2,18 @@ import type { ComponentType, LazyExoticComponent } from 'react';
 import { parse } from 'regexparam';
 import { lazyPage } from './lazy';
 
-/** A page: its path, and the module whose default export shows it. */
+/** The module of a page. */
+interface PageModule {
+  /** Shows the page. */
+  default: ComponentType;
+  /** Asks for what the page shows, by the values in its path. */
+  ask?: (params: Record<string, string>) => void;
+}
+
+/** A page: its path, and its module. */
 export interface PageRoute {
   path: string;
-  load: () => Promise<{ default: ComponentType }>;
+  load: () => Promise<PageModule>;
   /**
    * Who sees it: anybody, somebody who is signed in, or a member of the project that is open (with the frame). `owner`
    * is somebody who is signed in as well, for what is theirs: with the frame where they have a project.
@@ -41,6 +49,12 @@ export function pageAt(path: string): (Known & { params: Record<string, string> 
     }
   }
   return undefined;
+}
+
+/** Asks for what a page shows as soon as its code is there, before it is opened. */
+export function askFor(path: string): void {
+  const page = pageAt(path);
+  page?.load().then(({ ask }) => ask?.(page.params)).catch(() => undefined);
 }
 
 /** Loads the code of a page before it is opened. */

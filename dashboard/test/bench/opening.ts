@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { CDPSession } from 'playwright-core';
 import { Visitor } from '../browser/browser.ts';
 import { NAMES } from './recording.ts';
@@ -6,6 +7,8 @@ import type { Site } from './site.ts';
 
 /** How often each page is opened. */
 const TIMES = 7;
+/** How long the browser rests before each opening, so that it does not still close the page before, in milliseconds. */
+const REST_MS = 500;
 /** How long it may take until a page can be used, in milliseconds. */
 const MOST_MS = 1000;
 
@@ -37,6 +40,7 @@ export async function opening(report: Report, { service, cookie, workflow }: Sit
       const session = await visitor.context.newCDPSession(visitor.page);
       await session.send('Performance.enable', { timeDomain: 'threadTicks' });
       for (const opened of [cold, warm]) {
+        await setTimeout(REST_MS);
         const before = await workUntilNow(session);
         await visitor.page.goto(`${path}?p=${service.project.id}`);
         const found = await visitor.page.waitForFunction(() => (window as unknown as { opened?: Opened }).opened);

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { queries } from '#/api/query';
 import { oneOf, useParam, useSearchState } from '#/router';
 import { TextLink } from '#/ui/button';
 import { Page } from '#/ui/page';
@@ -19,6 +20,9 @@ import { t } from './texts';
 
 const TABS = ['timeline', 'mails', 'consent', 'places'] as const;
 const SEARCH = { tab: oneOf(TABS) };
+
+/** Asks for what the page shows. */
+export const ask = ({ id = '' }: Record<string, string>) => void queries.prefetchQuery(contact(id));
 
 /** A contact: who it is, what is known, and everything that happened. */
 export default function DetailPage() {

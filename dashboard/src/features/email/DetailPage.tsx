@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { ArrowLeft } from 'lucide';
 import type { ReactNode } from 'react';
+import { queries } from '#/api/query';
 import { useParam } from '#/router';
 import { LinkButton, TextLink } from '#/ui/button';
 import { Copyable } from '#/ui/copy';
@@ -78,6 +79,9 @@ function State({ mail }: { mail: EmailDetail }) {
     </Banner>
   );
 }
+
+/** Asks for what the page shows. */
+export const ask = ({ id = '' }: Record<string, string>) => void queries.prefetchQuery(email(id));
 
 /** A mail: how it stands, what happened to it, and who opened it. */
 export default function EmailPage() {

@@ -5,7 +5,10 @@ import type { User } from '#/features/user/queries';
 import type { Project } from './queries';
 
 const LAST = 'mailwright.project';
+/** What an id looks like. Anything may stand in an address. */
+const ID = /^[\da-f-]{36}$/;
 let open: string | undefined;
+let expected: string | undefined;
 
 /** The project to open: the one in the address, the one that was open last, or the first. */
 export function choose(all: readonly Project[], wanted: string | null): Project | undefined {
@@ -13,10 +16,21 @@ export function choose(all: readonly Project[], wanted: string | null): Project 
   return byId(wanted) ?? byId(localStorage.getItem(LAST)) ?? all[0];
 }
 
+/**
+ * Takes the project that the address names for the one that will be open, before it is known which there are: what the first
+ * page shows is asked for already. Gives whether it names one.
+ */
+export function expectProject(named: string | null): boolean {
+  if (!named || !ID.test(named)) return false;
+  expected = named;
+  setProject(named);
+  return true;
+}
+
 /** Opens a project. What was loaded of another one is forgotten. */
 export function openProject(id: string): void {
   if (open === id) return;
-  if (open) queries.removeQueries({ queryKey: ['project'] });
+  if ((open ?? expected ?? id) !== id) queries.removeQueries({ queryKey: ['project'] });
   open = id;
   setProject(id);
   localStorage.setItem(LAST, id);

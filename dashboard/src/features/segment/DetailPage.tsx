@@ -24,6 +24,9 @@ import { t } from './texts';
 const TABS = ['members', 'condition', 'settings'] as const;
 const SEARCH = { tab: oneOf(TABS) };
 
+/** Asks for what the page shows. */
+export const ask = ({ id = '' }: Record<string, string>) => void queries.prefetchQuery(segment(id));
+
 /** A segment: who is in it, why, and how it is called. */
 export default function DetailPage() {
   const id = useParam('id');

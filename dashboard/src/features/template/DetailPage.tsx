@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { queries } from '#/api/query';
 import { ApiError } from '#/api/error';
 import { useParam } from '#/router';
 import { LinkButton, TextLink } from '#/ui/button';
@@ -9,6 +10,9 @@ import { Skeleton } from '#/ui/skeleton';
 import { template } from './queries';
 import { TemplatePage } from './TemplatePage';
 import { t } from './texts';
+
+/** Asks for what the page shows. */
+export const ask = ({ id = '' }: Record<string, string>) => void queries.prefetchQuery(template(id));
 
 /** One template: writing it, its settings, its versions and its results. */
 export default function DetailPage() {

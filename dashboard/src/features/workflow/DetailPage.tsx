@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Suspense, useMemo } from 'react';
+import { queries } from '#/api/query';
 import { number } from '#/i18n/format';
 import { Link, oneOf, useParam, useSearchState } from '#/router';
 import { lazyPart } from '#/router/lazy';
@@ -29,6 +30,9 @@ prepareLayout();
 
 const TABS = ['editor', 'executions', 'versions', 'rehearsal', 'settings'] as const;
 const SEARCH = { tab: oneOf(TABS) };
+
+/** Asks for what the page shows. */
+export const ask = ({ id = '' }: Record<string, string>) => void queries.prefetchQuery(workflow(id));
 
 /** A workflow: its steps, who goes through it, its versions, rehearsals and settings. */
 export default function DetailPage() {

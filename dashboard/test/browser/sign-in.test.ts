@@ -43,6 +43,22 @@ test('somebody signs up, creates a project, signs out and in again', async () =>
   await ada.close();
 });
 
+test('an address that names the project of others, or none, opens a project of one’s own and shows nothing of theirs', async () => {
+  const { id } = await service.api('POST', '/contacts', { body: { email: 'theirs@example.org' } });
+  const ada = await Visitor.of(service);
+  const { page } = ada;
+  await ada.signIn({ email: 'ada@example.org', password: 'correct horse battery' });
+  ada.expectFault(/403|404/);
+  for (const named of [service.project.id, '%0A', '../..', '0'.repeat(36), '']) {
+    await ada.open(`contacts/${id}?p=${named}`);
+    await page.getByRole('button', { name: 'Switch project: Rockets' }).waitFor();
+    await page.getByRole('alert').first().waitFor();
+    assert.doesNotMatch(page.url(), new RegExp(`p=(${service.project.id}|%0A|\\.|0{36}|$)`));
+    assert.equal(await page.getByText('theirs@example.org').count(), 0);
+  }
+  await ada.close();
+});
+
 test('something to be done without a session leads to signing in', async () => {
   const owner = await Visitor.of(service);
   const { page } = owner;

@@ -41,16 +41,14 @@ interface Code<P> {
 function codeOf<P>(ask: Load<P>): Code<P> {
   let styles: string | undefined;
   let found: { default: ComponentType<P> } | undefined;
-  const asked = async () => {
-    found = await ask();
-    return found;
-  };
+  let pending: ReturnType<Load<P>> | undefined;
   const loading = async () => {
     for (let count = 0; ; count += 1) {
       try {
         if (styles !== undefined) await loadStyles(styles);
         styles = undefined;
-        return await asked();
+        found = await ask();
+        return found;
       } catch (error) {
         styles ??= error instanceof Error ? STYLES.exec(error.message)?.[1] : undefined;
         const wait = WAITS_MS[count];
@@ -62,10 +60,12 @@ function codeOf<P>(ask: Load<P>): Code<P> {
       }
     }
   };
+  // one for all: what failed for one of two would be missing in what the other one gives
+  const shared = () => (pending ??= loading().finally(() => (pending = undefined)));
   return {
-    load: () => (found ? atOnce(found) : loading()),
+    load: () => (found ? atOnce(found) : shared()),
     preload: () => {
-      if (!found) asked().catch(() => undefined);
+      if (!found) shared().catch(() => undefined);
     },
   };
 }

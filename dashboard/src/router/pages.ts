@@ -51,7 +51,10 @@ export function pageAt(path: string): (Known & { params: Record<string, string> 
   return undefined;
 }
 
-/** Asks for what a page shows as soon as its code is there, before it is opened. */
+/**
+ * Asks for what a page shows as soon as its module is there, before it is opened. What fails says nothing: the page asks for
+ * it again, and shows why.
+ */
 export function askFor(path: string): void {
   const page = pageAt(path);
   page?.load().then(({ ask }) => ask?.(page.params)).catch(() => undefined);

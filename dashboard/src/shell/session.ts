@@ -62,7 +62,8 @@ async function settle(): Promise<void> {
   await askAgain();
   if (!present().signedOut || isGuarded()) return;
   notice({ signedOut: false });
-  leave();
+  // what was asked meanwhile may have led there already
+  if (!isSigningIn()) leave();
 }
 
 /** Shows nothing of a person, not even what they have not saved, once another one is signed in. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { closeBrowser, Visitor } from './browser.ts';
 import { Service } from './service.ts';
@@ -85,6 +86,35 @@ test('what is written stays when the session ends, and is saved once it is there
   await other.evaluate(() => fetch('/auth/logout'));
   await comeBack(page);
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  await owner.close();
+});
+
+test('who gives up what is not saved of a session that has ended comes to the page for signing in, once', async () => {
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  owner.expectFault(/401/);
+  await write(owner, 'Given up');
+  const other = await owner.context.newPage();
+  await other.goto('account');
+  await other.evaluate(() => fetch('/auth/logout'));
+  await comeBack(page);
+  await signedOut(page).waitFor();
+  page.on('dialog', (dialog) => void dialog.accept());
+  // what the next page asks for is refused before it is known who is there
+  let asked = 0;
+  await page.route('**/users/@me', async (route) => {
+    await setTimeout(400);
+    await route.continue();
+    asked += 1;
+  });
+  await page.getByRole('link', { name: 'Contacts', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  await service.until('it is known', async () => asked > 0);
+  await page.getByLabel('E-mail address').fill(service.owner.email);
+  await page.getByLabel('Password', { exact: true }).fill(service.owner.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Contacts' }).waitFor();
   await owner.close();
 });
 

@@ -310,6 +310,23 @@ test('from afar a workflow is a drawing, in which steps are dragged as well', as
   await owner.close();
 });
 
+test('a workflow is drawn where the worker that lays it out cannot be loaded', async () => {
+  const id = await chain('Without a worker');
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  owner.expectFault(/layout\.worker|ERR_FAILED/);
+  let refused = 0;
+  await page.route(/layout\.worker/, (route) => {
+    refused += 1;
+    return route.abort();
+  });
+  await owner.open(`workflows/${id}`);
+  await step(page, 'Second').waitFor();
+  assert.ok(refused > 0);
+  await owner.close();
+});
+
 test('conditions are put together as in segments, with the data of the event', async () => {
   const id = await chain('Conditions');
   await service.api('POST', '/v1/track', { body: { email: 'ada@example.org', event: 'begun', data: { total: 120 } } });

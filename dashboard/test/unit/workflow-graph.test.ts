@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { computed } from '../../src/features/workflow/model/automatic.ts';
 import { applied, difference, type Operation, renamed } from '../../src/features/workflow/model/difference.ts';
 import { canSplice, type Graph, isStale, mayLead, openPorts, portsOf, reachable, type Step, stepAt, type StepType, type Way } from '../../src/features/workflow/model/graph.ts';
 import { type History, NO_HISTORY, noted, stepBack, steppedBack } from '../../src/features/workflow/model/history.ts';
-import { computed, followers, isPinned, middleOf, overlaps, ownPart, placed, roundedPath, routeOf, STEP_SIZE, structureOf } from '../../src/features/workflow/model/layout.ts';
+import { followers, isPinned, middleOf, overlaps, ownPart, placed, roundedPath, routeOf, STEP_SIZE, structureOf } from '../../src/features/workflow/model/layout.ts';
 import { outlineOf } from '../../src/features/workflow/model/outline.ts';
 
 const step = (id: string, type: StepType, config: Step['config'] = {}, position = { x: 0, y: 0 }): Step => ({
@@ -163,6 +164,22 @@ test('steps stand below what leads to them, and none lies on another', () => {
       assert.ok(from && to && to.y >= from.y + STEP_SIZE.height, `${one.from} leads to ${one.to}`);
     }
   }
+});
+
+test('branches stand in the order in which they are tried, also when they come together', () => {
+  const steps = [step('trigger', 'TRIGGER'), step('test', 'CONDITION', { field: 'data.plan', operator: 'exists' })];
+  const ways = [way('trigger', 'test')];
+  for (const branch of ['yes', 'no']) {
+    steps.push(step(branch, 'DELAY'), step(`${branch} again`, 'DELAY'));
+    ways.push(way('test', branch, { branch }), way(branch, `${branch} again`));
+  }
+  const isInOrder = (graph: Graph) => {
+    const places = computed(graph).steps;
+    return (places.get('yes')?.x ?? 0) < (places.get('no')?.x ?? 0);
+  };
+  assert.ok(isInOrder({ steps, ways }));
+  const end = step('end', 'EXIT');
+  assert.ok(isInOrder({ steps: [...steps, end], ways: [...ways, way('yes again', 'end'), way('no again', 'end')] }));
 });
 
 test('what follows a step moves with it, unless it was moved itself', () => {

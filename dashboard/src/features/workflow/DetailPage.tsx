@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { Suspense, useMemo } from 'react';
+import { Suspense, useEffect, useMemo } from 'react';
 import { queries } from '#/api/query';
 import { number } from '#/i18n/format';
 import { Link, oneOf, useParam, useSearchState } from '#/router';
 import { lazyPart } from '#/router/lazy';
+import { here } from '#/router/location';
 import { TextLink } from '#/ui/button';
 import { Page } from '#/ui/page';
 import { Problem } from '#/ui/problem';
@@ -24,20 +25,30 @@ const ExecutionsTab = lazyPart(() => import('./execution/ExecutionsTab'));
 const VersionsTab = lazyPart(() => import('./VersionsTab'));
 const RehearsalTab = lazyPart(() => import('./rehearsal/RehearsalTab'));
 const SettingsTab = lazyPart(() => import('./SettingsTab'));
-// the editor is large, and what is opened first: it need not wait until the workflow is there
-EditorTab.preload();
-prepareLayout();
 
 const TABS = ['editor', 'executions', 'versions', 'rehearsal', 'settings'] as const;
 const SEARCH = { tab: oneOf(TABS) };
 
+/** The editor is large: it need not wait until the workflow is there. */
+function prepareEditor(): void {
+  EditorTab.preload();
+  prepareLayout();
+}
+
 /** Asks for what the page shows. */
-export const ask = ({ id = '' }: Record<string, string>) => void queries.prefetchQuery(workflow(id));
+export function ask({ id = '' }: Record<string, string>): void {
+  void queries.prefetchQuery(workflow(id));
+  if (!new URLSearchParams(here().search).has('tab')) prepareEditor();
+}
 
 /** A workflow: its steps, who goes through it, its versions, rehearsals and settings. */
 export default function DetailPage() {
   const id = useParam('id');
+  const [{ tab }] = useSearchState(SEARCH);
   const { data, error, refetch } = useQuery(workflow(id));
+  useEffect(() => {
+    if (tab === 'editor') prepareEditor();
+  }, [tab]);
   if (data) return <Known workflow={data} />;
   return (
     <Page title={t.one} full above={<TextLink to="/workflows">{t.back}</TextLink>}>

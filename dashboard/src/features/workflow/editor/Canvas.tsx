@@ -72,7 +72,7 @@ function Inner({ graph, layout, names, overlay, active, onActive, open, onOpen, 
   const canvas = useRef<HTMLDivElement>(null);
   const [drag] = useState(() => new Drag());
   const dragged = useRef<{ id: string; from: Place }>(undefined);
-  const isFar = useFar(dragged);
+  const isFar = useFar(dragged, edges);
   const wantsFocus = useRef('');
   useEffect(() => {
     if (!dragged.current) setNodes(built);

@@ -67,6 +67,7 @@ export function FarWays({ edges, nodes }: { edges: readonly WayOnCanvas[]; nodes
 
 /** The ways of which one end is dragged. They are few. */
 function PulledWays({ ways, places, drag }: { ways: readonly WayOnCanvas[]; places: Places; drag: Drag }) {
-  useSyncExternalStore(drag.subscribe, () => drag.offset);
+  // the pulls are new ones with each move
+  useSyncExternalStore(drag.subscribe, () => ways[0] && drag.pullOn(ways[0].source, ways[0].target));
   return <path d={ways.map((way) => lineOf(way, places, drag.pullOn(way.source, way.target))).join('')} />;
 }

@@ -31,10 +31,10 @@ function nearLook(type: StepType, mark: Mark | undefined, isOpen: boolean): stri
   );
 }
 
-/** From afar a step is a patch of colour: its mark could not be made out, nor its outline. */
-function farLook(mark: Mark | undefined, isOpen: boolean): string {
-  const tone = shownOf(mark)?.tone ?? (mark === 'unseen' ? 'text-line' : 'text-control');
-  return classes('block rounded-card bg-current hover:text-ink', isOpen ? 'text-accent' : tone);
+/** From afar a step is a patch of colour: its mark could not be made out, nor its outline. Forced colours show the border. */
+function farLook(type: StepType, mark: Mark | undefined, isOpen: boolean): string {
+  const tone = shownOf(mark)?.tone ?? (type === 'TRIGGER' ? 'text-accent' : 'text-control');
+  return classes('block rounded-card border border-transparent bg-current hover:text-ink', isOpen ? 'text-ink' : tone, mark === 'unseen' && 'opacity-40');
 }
 
 /** A step on the canvas. */
@@ -65,7 +65,7 @@ export const StepNode = memo(function StepNode({ data }: NodeProps<StepOnCanvas>
         onFocus={() => actions.activate(step.id)}
         onClick={() => actions.open(step.id)}
         style={STEP_SIZE}
-        className={isFar ? farLook(mark, isOpen) : nearLook(step.type, mark, isOpen)}
+        className={isFar ? farLook(step.type, mark, isOpen) : nearLook(step.type, mark, isOpen)}
       >
         {!isFar && (
           <>

@@ -49,11 +49,6 @@ export class Drag {
     return this.#moving;
   }
 
-  /** How far it was moved. */
-  get offset(): Place {
-    return this.#offset;
-  }
-
   /** Begins to drag what stands on a canvas, by its ids. Of what is seen from `afar` only outlines are moved, with its ways. */
   begin(canvas: HTMLElement | null, moving: ReadonlySet<string>, afar: FarView | undefined): void {
     this.end();

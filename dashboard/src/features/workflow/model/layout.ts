@@ -1,5 +1,4 @@
-import dagre from '@dagrejs/dagre';
-import { entering, type Graph, leaving, openPorts, portOf, portsOf, type Step, stepAt, triggerOf, type Way } from './graph';
+import { entering, type Graph, leaving, openPorts, portOf, type Step, stepAt, triggerOf, type Way } from './graph';
 
 /** A place on the canvas. */
 export interface Place {
@@ -13,8 +12,8 @@ export const STEP_SIZE = { width: 256, height: 56 };
 export const END_SIZE = { width: 128, height: 28 };
 
 /** How far steps are apart: below each other, with room for the name of a branch, and beside each other. */
-const RANK_GAP = 60;
-const NODE_GAP = 28;
+export const RANK_GAP = 60;
+export const NODE_GAP = 28;
 
 /** The id of an open end on the canvas. */
 export const endId = (step: string, port: string): string => `end:${step}:${port}`;
@@ -37,44 +36,6 @@ export const isPinned = (step: Step): boolean => step.position.x !== 0 || step.p
 export function structureOf(graph: Graph): string {
   const ends = graph.steps.flatMap((step) => openPorts(graph, step).map((port) => `${step.id} ${port.key}`));
   return JSON.stringify([graph.steps.map((step) => step.id), graph.ways.map((way) => [way.from, way.to, portOf(way).key]), ends]);
-}
-
-function isTree(graph: Graph): boolean {
-  return new Set(graph.ways.map((way) => way.to)).size === graph.ways.length;
-}
-
-/** Places from the top down, by the graph alone. Branches stand from left to right in the order in which they are tried. */
-export function computed(graph: Graph): Layout {
-  const drawn = new dagre.graphlib.Graph({ multigraph: true });
-  drawn.setGraph({ rankdir: 'TB', ranksep: RANK_GAP, nodesep: NODE_GAP, marginx: 0, marginy: 0 });
-  for (const step of graph.steps) drawn.setNode(step.id, { ...STEP_SIZE });
-  for (const step of graph.steps) {
-    const open = openPorts(graph, step);
-    for (const port of open) drawn.setNode(endId(step.id, port.key), { ...END_SIZE });
-    const order = portsOf(step).map((port) => port.key);
-    const ends = [
-      ...leaving(graph, step.id).map((way) => ({ at: order.indexOf(portOf(way).key), to: way.to, name: way.id })),
-      ...open.map((port) => ({ at: order.indexOf(port.key), to: endId(step.id, port.key), name: endId(step.id, port.key) })),
-    ];
-    for (const end of ends.toSorted((a, b) => a.at - b.at)) drawn.setEdge(step.id, end.to, {}, end.name);
-  }
-  // where no ways come together none can cross, and looking for fewer crossings takes more than half of the time
-  dagre.layout(drawn, { disableOptimalOrderHeuristic: isTree(graph) });
-  const steps = new Map<string, Place>();
-  const ends = new Map<string, Place>();
-  for (const id of drawn.nodes()) {
-    const node = drawn.node(id);
-    // dagre places centres
-    const place = { x: Math.round((node.x ?? 0) - node.width / 2), y: Math.round((node.y ?? 0) - node.height / 2) };
-    (id.startsWith('end:') ? ends : steps).set(id, place);
-  }
-  const lanes = new Map<string, number>();
-  for (const way of graph.ways) {
-    const points = drawn.edge({ v: way.from, w: way.to, name: way.id })?.points ?? [];
-    const middle = points[Math.floor(points.length / 2)];
-    if (points.length > 3 && middle) lanes.set(way.id, Math.round(middle.x));
-  }
-  return { steps, ends, lanes };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Graph } from './graph';
-import { computed } from './layout';
+import { computed } from './automatic';
 
 /** A graph to be laid out, and the number that its answer carries. */
 export interface Order {

@@ -29,8 +29,11 @@ export function Reader({
   /** Whether it is the page itself, whose title says the subject. */
   isPage?: boolean;
 }) {
-  const mail = useQuery(message(id));
+  // what is drawn once more before the next mail is open must not ask for one that is gone
+  const [isGone, setGone] = useState(false);
+  const mail = useQuery({ ...message(id), enabled: !isGone });
   const [removing, setRemoving] = useState(false);
+  if (isGone) return null;
   if (mail.error && !mail.data) {
     return (
       <div className="p-4">
@@ -125,9 +128,11 @@ export function Reader({
         title={t.remove}
         action={t.remove}
         onConfirm={async () => {
-          await removeMail(id);
+          await removeMail(id, () => {
+            setGone(true);
+            onRemoved();
+          });
           done(t.removed);
-          onRemoved();
         }}
       >
         <p>{t.removeText}</p>

@@ -74,15 +74,19 @@ export const leavesTo = () => ({ ...takenBy(), select: (host: string | null) => 
 /** Whether mail is kept in the mailbox, as the newest one was; null where no mail was sent. */
 export const isKept = () => ({ ...takenBy(), select: (host: string | null) => (host === null ? null : host === CAPTURE) });
 
-/** Removes a captured mail. */
-export async function removeMail(id: string): Promise<void> {
+/** Removes a captured mail. `left` leads away from it: what still shows it would ask for it again. */
+export async function removeMail(id: string, left: () => void): Promise<void> {
   await call(api.DELETE('/mailbox/{id}', { params: { path: { id } } }));
-  queries.removeQueries({ queryKey: projectKey('mailbox', id) });
   await queries.invalidateQueries({ queryKey: projectKey('mailbox', 'list') });
+  left();
+  queries.removeQueries({ queryKey: projectKey('mailbox', id) });
 }
 
 /** Removes every captured mail of the project. */
 export async function clearMailbox(): Promise<void> {
   await call(api.DELETE('/mailbox'));
-  await queries.resetQueries({ queryKey: projectKey('mailbox') });
+  await queries.resetQueries({ queryKey: projectKey('mailbox', 'list') });
+  void queries.invalidateQueries({ queryKey: projectKey('mailbox', 'leaves-to') });
+  // one that is still shown would be asked for again
+  queries.removeQueries({ queryKey: projectKey('mailbox'), type: 'inactive' });
 }

@@ -1,3 +1,4 @@
+import { onlineManager } from '@tanstack/react-query';
 import { serviceUrl } from '#/api/base';
 import { api, call } from '#/api/client';
 import { leave } from '#/api/live';
@@ -17,13 +18,15 @@ export function leaveToSignIn(): void {
  */
 export async function signOut(): Promise<void> {
   if (!mayLeave()) return;
-  // what the page still asks for would be refused
+  // what the page still asks for would be refused: nothing more is asked, as without a network
   leave(true);
+  onlineManager.setOnline(false);
   try {
     await queries.cancelQueries();
     await call(api.GET('/auth/logout'));
   } catch (error) {
     leave(false);
+    onlineManager.setOnline(true);
     failed(error);
     return;
   }

@@ -22,6 +22,14 @@ async function template(name: string, type = 'TRANSACTIONAL'): Promise<string> {
   return (await service.api('POST', '/templates', { body })).id;
 }
 
+/** Opens a workflow, for the owner of the project. */
+async function opened(id: string): Promise<Visitor> {
+  const owner = await Visitor.of(service);
+  await owner.signIn(service.owner);
+  await owner.open(`workflows/${id}`);
+  return owner;
+}
+
 /** A step of the canvas, by the beginning of what it is called. */
 const step = (page: Page, name: string) => page.getByRole('group', { name: 'Steps as a graph' }).getByRole('button', { name: new RegExp(`^${name}`) });
 
@@ -142,10 +150,8 @@ async function order(id: string): Promise<string[]> {
 
 test('steps are inserted, spliced out and removed, and all of it is undone', async () => {
   const id = await chain('Chain');
-  const owner = await Visitor.of(service);
+  const owner = await opened(id);
   const { page } = owner;
-  await owner.signIn(service.owner);
-  await owner.open(`workflows/${id}`);
   await page.getByRole('button', { name: 'Insert a step before Second' }).click();
   await page.getByRole('option', { name: /^Wait until/ }).click();
   await page.getByText('Comes between First and Second.').waitFor();
@@ -205,10 +211,8 @@ test('steps are inserted, spliced out and removed, and all of it is undone', asy
 
 test('undo beside what was said undoes that, or nothing', async () => {
   const id = await chain('Said');
-  const owner = await Visitor.of(service);
+  const owner = await opened(id);
   const { page } = owner;
-  await owner.signIn(service.owner);
-  await owner.open(`workflows/${id}`);
   const undo = page.getByRole('button', { name: 'Undo', exact: true });
   for (const [index, name] of ['End', 'Second'].entries()) {
     await step(page, name).focus();
@@ -225,10 +229,8 @@ test('undo beside what was said undoes that, or nothing', async () => {
 
 test('a step is added at an open end by mouse', async () => {
   const { id } = await service.api('POST', '/workflows', { body: { name: 'By mouse', eventName: 'begun' } });
-  const owner = await Visitor.of(service);
+  const owner = await opened(id);
   const { page } = owner;
-  await owner.signIn(service.owner);
-  await owner.open(`workflows/${id}`);
   await page.getByRole('group', { name: 'Steps as a graph' }).getByRole('button', { name: /^Add a step after / }).click();
   await page.getByRole('option', { name: /^Delay/ }).click();
   await page.getByRole('button', { name: 'Add the step' }).click();
@@ -238,10 +240,8 @@ test('a step is added at an open end by mouse', async () => {
 
 test('a step is dragged to a place that is kept, and tidied up again', async () => {
   const id = await chain('Places');
-  const owner = await Visitor.of(service);
+  const owner = await opened(id);
   const { page } = owner;
-  await owner.signIn(service.owner);
-  await owner.open(`workflows/${id}`);
   const second = step(page, 'Second');
   const box = (await second.boundingBox()) ?? assert.fail('it is not shown');
   const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
@@ -270,10 +270,8 @@ test('a step is dragged to a place that is kept, and tidied up again', async () 
 
 test('from afar a workflow is a drawing, in which steps are dragged as well', async () => {
   const id = await chain('From afar');
-  const owner = await Visitor.of(service);
+  const owner = await opened(id);
   const { page } = owner;
-  await owner.signIn(service.owner);
-  await owner.open(`workflows/${id}`);
   const second = step(page, 'Second');
   await second.waitFor();
   const ways = page.locator('.react-flow__edge');
@@ -330,10 +328,8 @@ test('a workflow is drawn where the worker that lays it out cannot be loaded', a
 test('conditions are put together as in segments, with the data of the event', async () => {
   const id = await chain('Conditions');
   await service.api('POST', '/v1/track', { body: { email: 'ada@example.org', event: 'begun', data: { total: 120 } } });
-  const owner = await Visitor.of(service);
+  const owner = await opened(id);
   const { page } = owner;
-  await owner.signIn(service.owner);
-  await owner.open(`workflows/${id}`);
   await page.getByRole('button', { name: 'Insert a step before First' }).click();
   await page.getByRole('option', { name: /^Condition/ }).click();
   await page.getByLabel('Decide by').selectOption({ label: 'Conditions' });

@@ -29,11 +29,8 @@ export function Reader({
   /** Whether it is the page itself, whose title says the subject. */
   isPage?: boolean;
 }) {
-  // what is drawn once more before the next mail is open must not ask for one that is gone
-  const [isGone, setGone] = useState(false);
-  const mail = useQuery({ ...message(id), enabled: !isGone });
+  const mail = useQuery(message(id));
   const [removing, setRemoving] = useState(false);
-  if (isGone) return null;
   if (mail.error && !mail.data) {
     return (
       <div className="p-4">
@@ -128,10 +125,7 @@ export function Reader({
         title={t.remove}
         action={t.remove}
         onConfirm={async () => {
-          await removeMail(id, () => {
-            setGone(true);
-            onRemoved();
-          });
+          await removeMail(id, onRemoved);
           done(t.removed);
         }}
       >

@@ -74,12 +74,18 @@ export const leavesTo = () => ({ ...takenBy(), select: (host: string | null) => 
 /** Whether mail is kept in the mailbox, as the newest one was; null where no mail was sent. */
 export const isKept = () => ({ ...takenBy(), select: (host: string | null) => (host === null ? null : host === CAPTURE) });
 
-/** Removes a captured mail. `left` leads away from it: what still shows it would ask for it again. */
-export async function removeMail(id: string, left: () => void): Promise<void> {
+/** Forgets mails that are gone, a moment later, when nothing shows them any more: what does would ask for them again. */
+function forget(...mail: readonly string[]): void {
+  const queryKey = projectKey('mailbox', ...mail);
+  setTimeout(() => queries.removeQueries({ queryKey, type: 'inactive' }));
+}
+
+/** Removes a captured mail. `leave` leads away from it. */
+export async function removeMail(id: string, leave: () => void): Promise<void> {
   await call(api.DELETE('/mailbox/{id}', { params: { path: { id } } }));
   await queries.invalidateQueries({ queryKey: projectKey('mailbox', 'list') });
-  left();
-  queries.removeQueries({ queryKey: projectKey('mailbox', id) });
+  leave();
+  forget(id);
 }
 
 /** Removes every captured mail of the project. */
@@ -87,6 +93,5 @@ export async function clearMailbox(): Promise<void> {
   await call(api.DELETE('/mailbox'));
   await queries.resetQueries({ queryKey: projectKey('mailbox', 'list') });
   void queries.invalidateQueries({ queryKey: projectKey('mailbox', 'leaves-to') });
-  // one that is still shown would be asked for again
-  queries.removeQueries({ queryKey: projectKey('mailbox'), type: 'inactive' });
+  forget();
 }

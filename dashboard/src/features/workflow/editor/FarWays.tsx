@@ -1,24 +1,20 @@
 import { useStore, ViewportPortal } from '@xyflow/react';
 import { useMemo, useSyncExternalStore } from 'react';
-import { roundedPath, routeOf } from '../model/layout';
+import { roundedPath } from '../model/layout';
 import { DIM, type OnCanvas, RADIUS, useActions, type WayOnCanvas } from './canvas';
-import { type Drag, type FarView, RELAXED } from './drag';
+import { type Drag, type FarView, type Pull, routeBetween } from './drag';
 
 type Places = ReadonlyMap<string, OnCanvas>;
 
 const placesOf = (nodes: readonly OnCanvas[]): Places => new Map(nodes.map((node) => [node.id, node]));
 
 /** The line of a way, as the canvas draws it from near; with the pull on its ends while they are dragged. */
-function lineOf({ source, target, data }: WayOnCanvas, places: Places, { from: pulled, to: pulledTo } = RELAXED): string {
+function lineOf({ source, target, data }: WayOnCanvas, places: Places, pull?: Pull): string {
   const [from, to] = [places.get(source), places.get(target)];
   if (!from || !to) return '';
-  const isPulled = pulled !== RELAXED.from || pulledTo !== RELAXED.to;
-  const route = routeOf(
-    { x: from.position.x + (from.width ?? 0) / 2 + pulled.x, y: from.position.y + (from.height ?? 0) + pulled.y },
-    { x: to.position.x + (to.width ?? 0) / 2 + pulledTo.x, y: to.position.y + pulledTo.y },
-    isPulled ? undefined : data?.lane,
-  );
-  return roundedPath(route, RADIUS);
+  const begin = { x: from.position.x + (from.width ?? 0) / 2, y: from.position.y + (from.height ?? 0) };
+  const end = { x: to.position.x + (to.width ?? 0) / 2, y: to.position.y };
+  return roundedPath(routeBetween(begin, end, pull, data?.lane), RADIUS);
 }
 
 /** How wide lines are drawn on a canvas of a size, so that they are seen at every size. */

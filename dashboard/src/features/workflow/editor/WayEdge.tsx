@@ -3,8 +3,8 @@ import { Plus } from 'lucide';
 import { memo, useSyncExternalStore } from 'react';
 import { classes } from '#/ui/classes';
 import { Icon } from '#/ui/icon';
-import { middleOf, roundedPath, routeOf } from '../model/layout';
-import { RELAXED } from './drag';
+import { middleOf, roundedPath } from '../model/layout';
+import { routeBetween } from './drag';
 import { DIM, RADIUS, useActions, type WayBetween } from './canvas';
 import { t } from './texts';
 
@@ -12,9 +12,7 @@ import { t } from './texts';
 export const WayEdge = memo(function WayEdge({ source, target, sourceX, sourceY, targetX, targetY, data }: EdgeProps<WayBetween>) {
   const { addAt, drag } = useActions();
   const pulled = useSyncExternalStore(drag.subscribe, () => drag.pullOn(source, target));
-  const from = { x: sourceX + pulled.from.x, y: sourceY + pulled.from.y };
-  const to = { x: targetX + pulled.to.x, y: targetY + pulled.to.y };
-  const route = routeOf(from, to, pulled === RELAXED ? data?.lane : undefined);
+  const route = routeBetween({ x: sourceX, y: sourceY }, { x: targetX, y: targetY }, pulled, data?.lane);
   const lane = route.length > 4 ? data?.lane : undefined;
   const middle = middleOf(route, data?.along ?? 'end', lane);
   if (!data) return null;

@@ -1,4 +1,4 @@
-import type { Place } from '../model/layout';
+import { type Place, routeOf } from '../model/layout';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -26,7 +26,14 @@ export interface FarView {
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** The pull on a way whose ends are where they were, or move together. */
-export const RELAXED: Pull = { from: NOWHERE, to: NOWHERE };
+const RELAXED: Pull = { from: NOWHERE, to: NOWHERE };
+
+/** Where a way runs between two places, with the pull on its ends. Its lane is free only where none is. */
+export function routeBetween(from: Place, to: Place, pull: Pull | undefined, lane: number | undefined): readonly Place[] {
+  if (!pull || pull === RELAXED) return routeOf(from, to, lane);
+  const pulled = (place: Place, by: Place): Place => ({ x: place.x + by.x, y: place.y + by.y });
+  return routeOf(pulled(from, pull.from), pulled(to, pull.to), undefined);
+}
 
 /**
  * Steps that are being dragged, with those that move along. To place hundreds of them anew with each move of the mouse

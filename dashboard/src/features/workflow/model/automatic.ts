@@ -1,6 +1,9 @@
 import dagre from '@dagrejs/dagre';
 import { type Graph, leaving, openPorts, portOf, portsOf } from './graph';
-import { END_SIZE, endId, type Layout, NODE_GAP, type Place, RANK_GAP, STEP_SIZE } from './layout';
+import { END_SIZE, endId, type Layout, type Place, RANK_GAP, STEP_SIZE } from './layout';
+
+/** How far steps are apart beside each other. */
+const NODE_GAP = 28;
 
 /** Whether no ways come together. */
 function isTree(graph: Graph): boolean {

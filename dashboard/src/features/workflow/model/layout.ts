@@ -11,9 +11,8 @@ export const STEP_SIZE = { width: 256, height: 56 };
 /** The size of an open end on the canvas. */
 export const END_SIZE = { width: 128, height: 28 };
 
-/** How far steps are apart: below each other, with room for the name of a branch, and beside each other. */
+/** How far steps are apart below each other, with room for the name of a branch. */
 export const RANK_GAP = 60;
-export const NODE_GAP = 28;
 
 /** The id of an open end on the canvas. */
 export const endId = (step: string, port: string): string => `end:${step}:${port}`;

@@ -46,11 +46,25 @@ async function showAll({ page }: Visitor): Promise<void> {
   await page.waitForFunction(() => document.querySelectorAll('[data-step]').length >= 9);
 }
 
+/** Has every answer bear a date: the service's own would be that of the machine, and the page believes it more than its clock. */
+async function dated({ context, page }: Visitor, moment: number): Promise<void> {
+  const session = await context.newCDPSession(page);
+  session.on('Fetch.requestPaused', ({ requestId, responseStatusCode, responseHeaders = [] }) => {
+    const others = responseHeaders.filter(({ name }) => name.toLowerCase() !== 'date');
+    const headers = [...others, { name: 'date', value: new Date(moment).toUTCString() }];
+    // a page that is left waits for nothing any more
+    session.send('Fetch.continueResponse', { requestId, responseCode: responseStatusCode ?? 200, responseHeaders: headers }).catch(() => undefined);
+  });
+  await session.send('Fetch.enable', { patterns: [{ urlPattern: '*', requestStage: 'Response' }] });
+}
+
 /** Takes a picture of a page as somebody sees it who is signed in. */
 export async function take({ service, time }: Pick<Story, 'service' | 'time'>, { name, path, shows, theme, width = 1280, act }: Picture): Promise<void> {
   const visitor = await Visitor.of(service, { width, height: width < 640 ? 740 : 800 });
   const { page } = visitor;
-  await page.clock.setFixedTime(time.now());
+  const moment = time.now();
+  await page.clock.setFixedTime(moment);
+  await dated(visitor, moment);
   const cookie = await service.cookie();
   await visitor.context.addCookies(cookie.split('; ').map((pair) => ({ name: pair.split('=')[0] ?? '', value: pair.slice(pair.indexOf('=') + 1), url: service.url })));
   await page.addInitScript((to) => localStorage.setItem('mailwright.theme', to), theme ?? 'light');

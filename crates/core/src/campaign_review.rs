@@ -37,6 +37,8 @@ names_in_json! {
         MissingValues = "MISSING_VALUES",
         /// A condition of the mail looks at nothing, so that it is the same for everybody.
         ConstantCondition = "CONSTANT_CONDITION",
+        /// A button or a link of it leads nowhere.
+        DeadLink = "DEAD_LINK",
         /// It is so long that Gmail shows only its beginning.
         Clipped = "CLIPPED",
         /// Its links lead by way of the service's own host, because the domain has no host for tracked links.
@@ -63,6 +65,7 @@ impl ReviewCode {
             | Self::NoUnsubscribeLink
             | Self::MissingValues
             | Self::ConstantCondition
+            | Self::DeadLink
             | Self::Clipped
             | Self::NoTrackingHost
             | Self::NeverTested

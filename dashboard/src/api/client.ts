@@ -1,7 +1,7 @@
 import createClient, { type Middleware } from 'openapi-fetch';
 import { base } from './base';
 import { ApiError, errorOf } from './error';
-import { reached } from './reach';
+import { isOwn, reached } from './reach';
 import type { components, paths } from './schema';
 
 /** The shapes of the API, by the names in its document. */
@@ -27,8 +27,8 @@ export function onRefused(callback: () => void): void {
   refused.add(callback);
 }
 
-function noteRefusal({ status }: Response): void {
-  if (status === 401) for (const callback of refused) callback();
+function noteRefusal(response: Response): void {
+  if (response.status === 401 && isOwn(response)) for (const callback of refused) callback();
 }
 
 const session: Middleware = {

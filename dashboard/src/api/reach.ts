@@ -1,7 +1,7 @@
 import { serviceTime } from '#/i18n/clock';
 import { ApiError } from './error';
 
-/** How long a read may take until its answer begins, in milliseconds. */
+/** How long a read may take until its answer begins, and how long the answer may pause, in milliseconds. */
 const READ_MS = 30_000;
 /** The same for a write, which may have much to send. */
 const WRITE_MS = 120_000;
@@ -42,28 +42,55 @@ function unanswered(isWrite: boolean): ApiError {
   return new ApiError({ message: 'The service gave no answer.', status: 0, code: 'UNANSWERED' });
 }
 
-/** An answer that came to its end. */
-async function whole(response: Response): Promise<Response> {
-  const body = await response.arrayBuffer();
-  return new Response(body.byteLength > 0 ? body : null, response);
+/** An answer that came to its end. `heard` is called whenever some of it comes. */
+async function whole(response: Response, heard: () => void): Promise<Response> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  const reader = response.body?.getReader();
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+    parts.push(part.value);
+    heard();
+  }
+  return new Response(parts.length > 0 ? new Blob(parts) : null, response);
+}
+
+const isOfType = (response: Response, type: string): boolean => response.headers.get('content-type')?.includes(type) ?? false;
+
+/** Whether an answer is the service's own, which has the id of the request, and not that of something on the way to it. */
+export const isOwn = (response: Response): boolean => response.headers.has('x-request-id');
+
+/** Whether the answer to a write can be read; one that cannot says nothing about what was done. */
+async function canBeRead(response: Response): Promise<boolean> {
+  if (response.body === null || !isOfType(response, 'json')) return true;
+  try {
+    await response.clone().json();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function sent(request: Request, isWrite: boolean): Promise<Response> {
   const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), isWrite ? WRITE_MS : READ_MS);
+  const wait = () => setTimeout(() => patience.abort(), isWrite ? WRITE_MS : READ_MS);
+  let timer = wait();
   let response;
   try {
     response = await fetch(request, { signal: AbortSignal.any([request.signal, patience.signal]) });
-    // only what is got can be a stream
-    if (!isGet(request)) response = await whole(response);
+    if (!isOfType(response, 'text/event-stream')) {
+      response = await whole(response, () => {
+        clearTimeout(timer);
+        timer = wait();
+      });
+    }
   } catch (cause) {
     if (request.signal.aborted) throw cause;
     throw unanswered(isWrite);
   } finally {
     clearTimeout(timer);
   }
-  // what the service answers itself has the id of the request
-  if (UNREACHED.has(response.status) && !response.headers.has('x-request-id')) throw unanswered(isWrite);
+  // a refusal on the way says that a write was not done, success says nothing
+  const isForeign = !isOwn(response) && (response.ok || !isWrite || UNREACHED.has(response.status));
+  if (isForeign || (isWrite && !(await canBeRead(response)))) throw unanswered(isWrite);
   note(false);
   serviceTime(response.headers.get('date'));
   return response;

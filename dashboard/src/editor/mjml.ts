@@ -194,7 +194,8 @@ function align({ align: to }: { align: string }): string | undefined {
 
 function button(attrs: Attrs<'button'>, label: string, theme: Theme): string {
   const values = {
-    href: address(attrs.href),
+    // without one it is a link that leads nowhere, which is told; and not a text that looks like a button
+    href: address(attrs.href) ?? '',
     align: attrs.align,
     'background-color': color(attrs.background) ?? color(theme.accent),
     color: color(attrs.color),

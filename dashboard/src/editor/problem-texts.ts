@@ -9,6 +9,7 @@ const GERMAN: Readonly<Record<string, string>> = {
   unknown_topic: 'Das Thema gibt es nicht.',
   no_unsubscribe_link: 'Die Mail hat keinen Link, über den sich Empfänger abmelden können.',
   constant_condition: 'Eine Bedingung hängt von nichts ab, deshalb bekommen alle dasselbe. Lege fest, was entscheidet.',
+  dead_link: 'Eine Schaltfläche oder ein Link hat kein Ziel. Trage es ein, oder entferne sie.',
   no_alt: 'Ein Bild hat keinen Alternativtext.',
   insecure_link: 'Ein Link beginnt mit http://, also ohne Verschlüsselung.',
   clipped: 'Die Mail hat mehr als 102 KB. Gmail zeigt davon nur den Anfang.',

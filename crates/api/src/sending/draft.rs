@@ -124,7 +124,7 @@ pub(crate) struct MailProblem {
     /// `error`: the mail cannot be saved like this; or `warning`.
     severity: &'static str,
     /// What kind of problem it is: `invalid_template`, `invalid_mjml`, `unknown_topic`, `unknown_variable`,
-    /// `constant_condition`, `no_unsubscribe_link`, `no_alt`, `insecure_link` or `clipped`.
+    /// `constant_condition`, `no_unsubscribe_link`, `no_alt`, `insecure_link`, `dead_link` or `clipped`.
     code: &'static str,
     /// What is wrong and what to do about it.
     message: String,

@@ -9,7 +9,7 @@ use mailwright_core::project::Project;
 use mailwright_core::template::TemplateType;
 use mailwright_core::template_language::{self, Template};
 use mailwright_mail::mjml;
-use mailwright_mail::text::{links, pictures_without_alt};
+use mailwright_mail::text::{dead_links, links, pictures_without_alt};
 use mailwright_store::audience::{contact_field, topic};
 use mailwright_store::body;
 
@@ -20,6 +20,9 @@ use crate::error::Result;
 pub const MAX_OF_A_KIND: usize = 20;
 /// The most names that are told.
 pub const MAX_NAMES: usize = 500;
+
+/// What there is to say about a link that leads nowhere.
+pub(super) const DEAD_LINK: &str = "A button or a link leads nowhere. Give it an address, or remove it.";
 
 /// Names that every mail knows, or that its way brings: the recipient's, those of the recipient's pages, the name that
 /// comes with a recipient, and what a workflow was started with.
@@ -284,6 +287,10 @@ fn of_html(html: &str, content: &Markup) -> Vec<Problem> {
             ..problem(Severity::Warning, "insecure_link", text, field)
         });
     }
+    for offset in dead_links(&masked, MAX_OF_A_KIND) {
+        let problem = problem(Severity::Warning, "dead_link", DEAD_LINK, field);
+        problems.push(Problem { place: at(offset), ..problem });
+    }
     if html.len() > CLIPPED_FROM {
         let text = format!(
             "The HTML has {} KB. Gmail hides what is beyond {} KB.",
@@ -321,7 +328,7 @@ mod tests {
 
     #[test]
     fn each_problem_has_its_place() {
-        let html = "<p>{{plan}} {{plam}}\n<img src=a> <a href='HTTP://x.test'>x</a>\n{% if";
+        let html = "<p>{{plan}} {{plam}}\n<img src=a> <a href='HTTP://x.test'>x</a> <a href=' '>y</a>\n{% if";
         let found = checked("{{name | upcas}}", Markup::Html(html.to_owned()), TemplateType::Headless);
         assert_eq!(
             codes(&found),
@@ -332,6 +339,7 @@ mod tests {
                 ("no_unsubscribe_link", "body", None),
                 ("no_alt", "body", Some((2, 1))),
                 ("insecure_link", "body", Some((2, 22))),
+                ("dead_link", "body", Some((2, 43))),
             ]
         );
         let names: Vec<_> = found.variables.iter().map(|it| (it.name.as_str(), it.is_known)).collect();
@@ -357,6 +365,10 @@ mod tests {
         let found = checked("x", Markup::Mjml(mjml.to_owned()), TemplateType::Headless);
         assert_eq!(codes(&found), [("no_alt", "mjml", None)]);
         assert!(found.has_unsubscribe && found.bytes > mjml.len());
+        let button = "<mjml><mj-body><mj-section><mj-column><mj-button href=''>Go</mj-button></mj-column></mj-section>\
+                      </mj-body></mjml>";
+        let dead = checked("x", Markup::Mjml(button.to_owned()), TemplateType::Marketing);
+        assert_eq!(codes(&dead), [("dead_link", "mjml", None)]);
         let broken = checked("x", Markup::Mjml("<mjml>\n<p/></mjml>".to_owned()), TemplateType::Headless);
         assert_eq!(codes(&broken), [("invalid_mjml", "mjml", Some((2, 1)))]);
     }

@@ -59,6 +59,23 @@ pub fn links(body: &str, masked: &str) -> Vec<Link> {
     found
 }
 
+/// Where the links of HTML begin that lead nowhere, since their target is empty or only `#`; so many at most.
+pub fn dead_links(masked: &str, most: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut tokens = Tokens::new(masked);
+    while let Some(token) = tokens.next() {
+        let Token::Open(tag) = token else { continue };
+        let is_dead = |target: &str| matches!(target.trim(), "" | "#");
+        if tag.name.eq_ignore_ascii_case("a") && tag.attribute("href").is_some_and(is_dead) {
+            found.push(tokens.start());
+            if found.len() == most {
+                break;
+            }
+        }
+    }
+    found
+}
+
 /// Where a piece of a text stands in it.
 pub(super) fn place(whole: &str, piece: &str) -> Range<usize> {
     let start = piece.as_ptr() as usize - whole.as_ptr() as usize;

@@ -23,7 +23,7 @@ mod tokens;
 mod writer;
 
 use self::element::Element;
-pub use self::link::{Link, MAX_LINKS, MAX_TARGET, links, web_address};
+pub use self::link::{Link, MAX_LINKS, MAX_TARGET, dead_links, links, web_address};
 pub use self::pictures::pictures_without_alt;
 pub use self::place::end_of_what_is_seen;
 pub use self::survey::{MAX_PICTURES, Picture, SeenLink, Survey};

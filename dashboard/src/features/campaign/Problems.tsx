@@ -20,6 +20,7 @@ const PLACES: Partial<Record<Found['code'], 'content' | 'settings' | 'audience'>
   NO_UNSUBSCRIBE_LINK: 'content',
   MISSING_VALUES: 'content',
   CONSTANT_CONDITION: 'content',
+  DEAD_LINK: 'content',
   CLIPPED: 'content',
   INVALID_AUDIENCE: 'audience',
   EMPTY_AUDIENCE: 'audience',

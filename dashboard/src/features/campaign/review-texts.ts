@@ -27,6 +27,7 @@ const GERMAN: Record<Found['code'], Words> = {
       ? `Von ${number(sampleSize)} geprüften Empfängern haben ${number(first.count)} keinen Wert für ${first.name}. Schreibe etwas an seine Stelle, etwa {{${first.name} ?? "du"}}.`
       : message,
   CONSTANT_CONDITION: () => 'Eine Bedingung hängt von nichts ab, deshalb bekommen alle dasselbe. Lege fest, was entscheidet.',
+  DEAD_LINK: () => 'Eine Schaltfläche oder ein Link hat kein Ziel. Trage es ein, oder entferne sie.',
   CLIPPED: () => 'Die Mail hat mehr als 102 KB. Gmail zeigt davon nur den Anfang.',
   NO_TRACKING_HOST: () => 'Die Domain hat keinen Host für verfolgte Links, deshalb führen sie über den Host des Dienstes. Lege ihren DNS-Eintrag dafür an.',
   NEVER_TESTED: () => 'Die Kampagne wurde noch nie als Test gesendet.',

@@ -91,6 +91,8 @@ export const t = texts({
     copyOf: (name: string) => `${name} (copy)`,
     asContacts: 'Open in contacts',
     more: 'More',
+    changedElsewhere: 'Somebody else changed the condition meanwhile. If you save, yours takes the place of theirs.',
+    takeTheirs: 'Take theirs',
     conditionChanged: 'Who meets the condition already does not join by that, so no events are emitted for them.',
   },
   de: {
@@ -181,6 +183,8 @@ export const t = texts({
     copyOf: (name: string) => `${name} (Kopie)`,
     asContacts: 'In Kontakten öffnen',
     more: 'Mehr',
+    changedElsewhere: 'Jemand anderes hat die Bedingung inzwischen geändert. Wenn du speicherst, ersetzt deine die andere.',
+    takeTheirs: 'Die andere übernehmen',
     conditionChanged: 'Wer die Bedingung schon erfüllt, tritt dadurch nicht ein, und es gibt dafür keine Ereignisse.',
   },
 });

@@ -9,11 +9,12 @@ import { senderDomains } from '#/features/domain/queries';
 import { go } from '#/router';
 import { LinkButton, TextLink } from '#/ui/button';
 import { ChoiceCards } from '#/ui/choice-cards';
-import { Form, Select, SubmitButton, TextField } from '#/ui/form';
+import { Form, SubmitButton, TextField } from '#/ui/form';
 import { Page } from '#/ui/page';
 import { Banner } from '#/ui/status';
-import { knowTemplate, template, templates, type TemplateType } from './queries';
+import { knowTemplate, template, type TemplateType } from './queries';
 import { words } from './starter-words';
+import { TemplateField } from './TemplateField';
 import { t } from './texts';
 import { TypeField } from './TypeField';
 
@@ -42,8 +43,9 @@ export default function NewPage() {
   const [start, setStart] = useState<Start>('blank');
   const [type, setType] = useState<TemplateType>('MARKETING');
   const [copyId, setCopyId] = useState('');
+  // what somebody typed stays, whatever is loaded later
+  const [from, setFrom] = useState<string>();
   const domains = useQuery(senderDomains());
-  const others = useQuery({ ...templates({ search: '', type: '', sort: 'changed', page: 1 }), enabled: start === 'copy' });
   const copied = useQuery({ ...template(copyId), enabled: start === 'copy' && copyId !== '' });
   const starter = STARTERS.find((one) => one.id === start);
   const domain = domains.data?.[0];
@@ -61,10 +63,10 @@ export default function NewPage() {
     knowTemplate(created);
     go(`/templates/${created.id}`);
   };
-  const contentOf = (from: Start, subject: string) => {
-    if (from === 'html') return { subject, body: HTML };
-    if (from === 'mjml') return { subject, mjml: MJML };
-    if (from !== 'copy') return starter ? fieldsOf({ subject, content: { mode: 'visual', document: starter.document } }) : { subject, body: HTML };
+  const contentOf = (begun: Start, subject: string) => {
+    if (begun === 'html') return { subject, body: HTML };
+    if (begun === 'mjml') return { subject, mjml: MJML };
+    if (begun !== 'copy') return starter ? fieldsOf({ subject, content: { mode: 'visual', document: starter.document } }) : { subject, body: HTML };
     return { subject, ...copyOf(copied.data ?? { body: HTML }) };
   };
 
@@ -79,25 +81,18 @@ export default function NewPage() {
         <Form onSubmit={create}>
           <ChoiceCards legend={t.beginWith} field="start" value={start} cards={CARDS} columns="sm:grid-cols-2" onChange={choose} />
           {start === 'copy' && (
-            <Select label={t.copyOf} value={copyId} required onChange={(event) => setCopyId(event.target.value)}>
-              <option value="">{t.chooseTemplate}</option>
-              {others.data?.data.map((one) => (
-                <option key={one.id} value={one.id}>
-                  {one.name}
-                </option>
-              ))}
-            </Select>
+            <TemplateField label={t.copyOf} placeholder={t.chooseTemplate} value={copyId} onChange={setCopyId} />
           )}
           <TextField name="name" label={t.name} placeholder={t.namePlaceholder} maxLength={100} required autoFocus />
           <div className="grid gap-4 sm:grid-cols-2">
             <TypeField value={type} onChange={setType} />
             <TextField
-              key={domain ?? ''}
               name="from"
               type="email"
               label={t.from}
               hint={t.fromHint}
-              defaultValue={copied.data?.from ?? (domain ? `hello@${domain}` : '')}
+              value={from ?? copied.data?.from ?? (domain ? `hello@${domain}` : '')}
+              onChange={(event) => setFrom(event.target.value)}
               required
             />
           </div>

@@ -104,12 +104,13 @@ both_engines! {
     async fn a_long_body_and_a_missing_way_out_are_told(engine: Engine) {
         let app = App::start(engine).await;
         contacts(&app, "c", 1).await;
-        let long = format!("<p>{}</p>{{% if true %}}x{{% endif %}}", "long ".repeat(22_000));
+        let long = format!("<p>{}</p>{{% if true %}}x{{% endif %}}<a href=\"\">y</a>", "long ".repeat(22_000));
         let campaign = draft(&app, &json!({"type": "HEADLESS", "body": long})).await;
         test(&app, &campaign).await;
         let found = review(&app, &campaign).await;
         assert_eq!(problems(&found), [
-            ("warning", "NO_UNSUBSCRIBE_LINK"), ("warning", "CONSTANT_CONDITION"), ("warning", "CLIPPED"),
+            ("warning", "NO_UNSUBSCRIBE_LINK"), ("warning", "CONSTANT_CONDITION"), ("warning", "DEAD_LINK"),
+            ("warning", "CLIPPED"),
         ]);
         let campaign = draft(&app, &json!({"type": "HEADLESS", "body": "<a href=\"{{manageUrl}}\">Choose</a>"})).await;
         test(&app, &campaign).await;

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use mailwright_core::campaign_review::ReviewCode;
 use mailwright_core::mail_check::CLIPPED_FROM;
 use mailwright_core::template::TemplateType;
-use mailwright_core::template_language::Template;
+use mailwright_core::template_language::{self, Template};
+use mailwright_mail::text::dead_links;
 
 use crate::error::Error;
-use crate::sending::check::{MAX_NAMES, constant_conditions};
+use crate::sending::check::{DEAD_LINK, MAX_NAMES, constant_conditions};
 use crate::sending::content::FIXED;
 use crate::sending::source::check_syntax;
 
@@ -57,6 +58,9 @@ fn problems(body: &str, parsed: &Template, kind: TemplateType) -> Vec<Found> {
     }
     if let Some(text) = constant_conditions(parsed) {
         add(ReviewCode::ConstantCondition, text);
+    }
+    if !dead_links(&template_language::masked(body), 1).is_empty() {
+        add(ReviewCode::DeadLink, DEAD_LINK.to_owned());
     }
     if body.len() > CLIPPED_FROM {
         let text = format!(

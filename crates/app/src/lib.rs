@@ -101,7 +101,7 @@ impl App {
         Self(Arc::new(Inner {
             account: account::State::new(http.clone()),
             project: project::State::new(&db, &clock, &settings, http.clone()),
-            audience: audience::State::new(&db, &dns),
+            audience: audience::State::new(&db, &clock, &settings, &dns),
             sending: sending::State::new(&db, &dns, &settings),
             automation: automation::State::new(http.clone()),
             delivery: delivery::State::new(transport),

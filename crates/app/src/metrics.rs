@@ -49,6 +49,13 @@ pub struct OutcomeLabels {
     pub outcome: &'static str,
 }
 
+/// Labels for what judged contacts by a filter.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct JudgedLabels {
+    /// `memory` or `database`.
+    pub by: &'static str,
+}
+
 /// Which connections to the next hop are counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ConnectionLabels {
@@ -126,6 +133,8 @@ pub struct Metrics {
     hop_rate: Gauge<f64, AtomicU64>,
     clock_offset: Gauge<f64, AtomicU64>,
     writable: Gauge,
+    columns: Gauge,
+    judged: Family<JudgedLabels, Counter>,
     rounds: Family<RoundLabels, Counter>,
     round_seconds: Family<WorkLabels, Counter<f64, AtomicU64>>,
     rounds_failed: Family<WorkLabels, Gauge>,
@@ -177,6 +186,16 @@ impl Default for Metrics {
             "clock_offset_seconds",
             "How far the database's clock is ahead of this machine's",
         );
+        let judged = registered(
+            &mut registry,
+            "audience_filters",
+            "Filters that were asked whom they find, by what judged",
+        );
+        let columns = registered(
+            &mut registry,
+            "audience_columns_bytes",
+            "Memory that the contacts of large projects take to be judged by filters",
+        );
         let writable = registered(
             &mut registry,
             "database_writable",
@@ -210,6 +229,8 @@ impl Default for Metrics {
             hop_rate,
             clock_offset,
             writable,
+            columns,
+            judged,
             rounds,
             round_seconds,
             rounds_failed,
@@ -297,6 +318,16 @@ impl Metrics {
     /// Notes how far the database's clock is ahead of this machine's.
     pub fn clock(&self, seconds: f64) {
         self.clock_offset.set(seconds);
+    }
+
+    /// Counts a filter that was asked whom it finds.
+    pub(crate) fn judged(&self, by: &'static str) {
+        self.judged.get_or_create(&JudgedLabels { by }).inc();
+    }
+
+    /// Notes how much memory columns take.
+    pub fn columns(&self, bytes: usize) {
+        self.columns.set(bytes as i64);
     }
 
     /// Notes whether the database takes writes.

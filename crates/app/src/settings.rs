@@ -8,6 +8,7 @@ use std::time::Duration;
 use mailwright_core::header::NameList;
 use mailwright_core::hit::Timing;
 use mailwright_core::retention::Periods;
+use mailwright_store::audience::columns::ColumnLimits;
 use mailwright_store::delivery::mailbox::Quota;
 use mailwright_store::feedback::inbound::Volume;
 
@@ -253,6 +254,8 @@ pub struct SegmentSettings {
     /// Time between two counts of a segment that is not tracked. For a tracked segment: time from a change of its
     /// condition until all contacts are evaluated.
     pub refresh_interval: Duration,
+    /// What limits the columns that the contacts of large projects are judged by.
+    pub columns: ColumnLimits,
 }
 
 /// How opens and clicks are followed.

@@ -83,6 +83,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     app.start_probing(&tasks).await;
     app.start_recorder(&tasks);
     app.start_streams(&tasks);
+    app.start_columns(&tasks);
     app.start_request_log(&tasks);
     app.start_verification_lists(&tasks);
     if let Some(copies) = config.copies()? {

@@ -7,13 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where the engines are told apart: what they are asked differs by more than a fragment of `dialect.rs`.
-const ENGINES: [(&str, &str); 18] = [
+const ENGINES: [(&str, &str); 19] = [
     ("store/src/database/db.rs", "it opens them"),
     ("store/src/database/tx/read.rs", "it speaks to them"),
     ("store/src/database/migrate/mod.rs", "PostgreSQL migrates beside other processes"),
     ("store/src/database/coalesce/task.rs", "PostgreSQL has more than one writer"),
     ("store/src/database/coalesce/group.rs", "SQLite's writer counts its own groups"),
     ("store/src/database/clock.rs", "PostgreSQL has a clock of its own"),
+    ("store/src/audience/columns/load.rs", "SQLite's one writer leaves no earlier transaction"),
     ("store/src/audience/search.rs", "substrings are found by another kind of index"),
     ("store/src/audience/contact_field.rs", "a key of JSON is a path on SQLite"),
     ("store/src/audience/event_index.rs", "SQLite has no lateral joins"),
@@ -32,7 +33,7 @@ const ENGINES: [(&str, &str); 18] = [
 ];
 
 /// Who starts tasks and threads. Everybody else uses `app::tasks`, which waits for what it started when the service stops.
-const TASKS: [(&str, &str); 20] = [
+const TASKS: [(&str, &str); 21] = [
     ("app/src/background/tasks.rs", "it starts those of all others"),
     ("app/src/delivery/render_pool.rs", "threads of low priority"),
     ("store/src/database/coalesce/task.rs", "ends with its queue"),
@@ -42,6 +43,7 @@ const TASKS: [(&str, &str); 20] = [
     ("store/src/database/sqlite/thread.rs", "threads of the engine"),
     ("store/src/database/sqlite/copies/handle.rs", "the same, for what copies read and write"),
     ("store/src/audience/email_search_cache.rs", "reads for whoever asks next"),
+    ("store/src/audience/columns/mod.rs", "the same; judging a million contacts takes milliseconds"),
     ("server/src/http/mod.rs", "connections, which drain at the end"),
     ("server/src/import.rs", "reads a file of any size"),
     ("api/src/body/bodies.rs", "parses large bodies on a thread of its own"),

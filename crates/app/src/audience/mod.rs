@@ -1,6 +1,7 @@
 //! The audience of a project: contacts and their data, events, segments, subscriptions.
 
 pub mod bulk;
+pub mod columns;
 pub(crate) mod confirmation;
 pub mod consent;
 pub mod contact;
@@ -20,7 +21,9 @@ pub mod topic;
 pub mod track;
 pub mod verification;
 
+use mailwright_core::time::Clock;
 use mailwright_mail::dns::Dns;
+use mailwright_store::audience::columns::AudienceColumns;
 use mailwright_store::audience::email_search_cache::EmailSearchCaches;
 use mailwright_store::{Coalescer, Db};
 
@@ -28,6 +31,7 @@ use crate::audience::event_fields::EventFields;
 use crate::audience::places::Places;
 use crate::audience::segment::LiveSegments;
 use crate::background::runner::Waker;
+use crate::settings::Settings;
 
 /// What this process keeps for this area.
 pub(crate) struct State {
@@ -36,6 +40,7 @@ pub(crate) struct State {
     segments: LiveSegments,
     event_fields: EventFields,
     email_search_caches: EmailSearchCaches,
+    columns: AudienceColumns,
     verification: verification::State,
     erasures: Waker,
     exports: Places,
@@ -43,13 +48,14 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(db: &Db, dns: &Dns) -> Self {
+    pub(crate) fn new(db: &Db, clock: &Clock, settings: &Settings, dns: &Dns) -> Self {
         Self {
             tracks: Coalescer::writes(db, |tx, operations| Box::pin(track::run(tx, operations))),
             upserts: Coalescer::writes(db, |tx, operations| Box::pin(contact::run(tx, operations))),
             segments: LiveSegments::default(),
             event_fields: EventFields::default(),
             email_search_caches: EmailSearchCaches::new(db.clone()),
+            columns: AudienceColumns::new(db.clone(), clock.clone(), settings.segments.columns),
             verification: verification::State::new(dns),
             erasures: Waker::default(),
             exports: Places::new(export::AT_ONCE),

@@ -11,6 +11,7 @@ use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::role::Capability;
 use mailwright_core::time::Timestamp;
+use mailwright_store::audience::contact_log;
 use mailwright_store::insight::activity_log;
 use mailwright_store::project::{self, audit};
 use mailwright_store::sending::held::epoch::{self, Epoch};
@@ -64,7 +65,8 @@ async fn hold_project(db: &Db, number: ProjectNumber, now: Timestamp) -> Result<
     db.write(body!(async |tx| {
         hold::mark_campaigns(tx, number, now).await?;
         hold::mark_segments(tx, number, now).await?;
-        activity_log::forget_places(tx, number).await
+        activity_log::LOG.forget_positions(tx, number).await?;
+        contact_log::LOG.forget_positions(tx, number).await
     }))
     .await?;
     let mut place = None;

@@ -6,6 +6,8 @@
 //! form is made by adding and cutting text only, which every database does alike. For the same reason only the form of
 //! a stored text is checked: `2025-02-30` counts as a day between 28 February and 1 March.
 
+use std::cmp::Ordering;
+
 use crate::time::Timestamp;
 
 /// The canonical form of the least date.
@@ -22,17 +24,7 @@ pub struct Moment(String);
 impl Moment {
     /// The date in a text that was stored; `None` when it has not the form of one.
     pub fn of_stored(text: &str) -> Option<Self> {
-        let bare = match text.len() {
-            10 | 19 | 23 => text,
-            20 | 24 => text.strip_suffix('Z')?,
-            _ => return None,
-        };
-        let fits = |(given, pattern): (u8, u8)| {
-            if pattern == b'0' { given.is_ascii_digit() } else { given == pattern }
-        };
-        if !bare.bytes().zip(FILLER.bytes()).all(fits) {
-            return None;
-        }
+        let bare = bare(text)?;
         Some(Self(format!("{bare}{}", &FILLER[bare.len()..])))
     }
 
@@ -67,6 +59,27 @@ impl Moment {
     pub fn day(&self) -> &str {
         &self.0[..10]
     }
+}
+
+/// The date in a text without the letter at its end; `None` when the text has not the form of a date.
+fn bare(text: &str) -> Option<&str> {
+    let bare = match text.len() {
+        10 | 19 | 23 => text,
+        20 | 24 => text.strip_suffix('Z')?,
+        _ => return None,
+    };
+    let fits = |(given, pattern): (u8, u8)| {
+        if pattern == b'0' { given.is_ascii_digit() } else { given == pattern }
+    };
+    bare.bytes().zip(FILLER.bytes()).all(fits).then_some(bare)
+}
+
+/// How the date in a text that was stored stands to another; `None` when the text has not the form of a date. As if both
+/// were [`Moment`]s, but makes no text.
+pub(super) fn compare(text: &str, date: &Moment) -> Option<Ordering> {
+    let bare = bare(text)?.as_bytes();
+    let (start, end) = date.0.as_bytes().split_at_checked(bare.len())?;
+    Some(bare.cmp(start).then_with(|| FILLER.as_bytes()[bare.len()..].cmp(end)))
 }
 
 #[cfg(test)]
@@ -105,6 +118,24 @@ mod tests {
         ] {
             assert_eq!(Moment::of_stored(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn texts_are_compared_like_moments() {
+        let texts = [
+            "2025-03-01",
+            "2025-03-01T00:00:00Z",
+            "2025-03-01T10:20:30",
+            "2025-03-01T10:20:30.456Z",
+            "2025-03-02",
+        ];
+        for one in texts {
+            for other in texts {
+                let (moment, other) = (Moment::of_stored(one).unwrap(), Moment::of_stored(other).unwrap());
+                assert_eq!(compare(one, &other), Some(moment.cmp(&other)), "{one} and {other:?}");
+            }
+        }
+        assert_eq!(compare("2025-03-1", &Moment::of(Timestamp(0))), None);
     }
 
     #[test]

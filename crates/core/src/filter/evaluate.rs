@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::date::Moment;
+use super::date::{self, Moment};
 use super::facts::Facts;
 use super::tree::{
     Comparison, Condition, DataPath, DataTest, EventTest, Filter, Group, Logic, Operand, Ordered, TextTest,
@@ -41,11 +41,11 @@ impl Condition {
             Self::Subscribed(wanted) => contact.subscribed == *wanted,
             Self::Time { field, test } => test.matches(field.of(contact), now),
             Self::Data { path, test } => {
-                let value = path.find(&contact.data);
+                let value = Scalar::of(path.find(&contact.data));
                 test.may_see(value, facts) && test.matches(value, now)
             }
             Self::Context { path, test } => {
-                let value = facts.context().and_then(|data| path.find_plain(data));
+                let value = Scalar::of(facts.context().and_then(|data| path.find_plain(data)));
                 test.may_see(value, facts) && test.matches(value, now)
             }
             Self::Event { name, test } => test.matches(facts.last_event(name), now),
@@ -66,7 +66,7 @@ impl TimeField {
 }
 
 impl TextTest {
-    fn matches(&self, text: &str) -> bool {
+    pub(super) fn matches(&self, text: &str) -> bool {
         match self {
             Self::Equals(wanted) => text == wanted,
             Self::NotEquals(wanted) => text != wanted,
@@ -77,7 +77,7 @@ impl TextTest {
 }
 
 impl TimeTest {
-    fn matches(self, time: Timestamp, now: Timestamp) -> bool {
+    pub(super) fn matches(self, time: Timestamp, now: Timestamp) -> bool {
         let on = |day: Timestamp| time >= day && time < day.plus(DAY);
         match self {
             Self::OnDay(day) => on(day),
@@ -91,7 +91,7 @@ impl TimeTest {
 
 impl DataPath {
     /// The value at this place; `None` when there is none, or null.
-    pub(crate) fn find<'d>(&self, data: &'d Data) -> Option<&'d Value> {
+    pub fn find<'d>(&self, data: &'d Data) -> Option<&'d Value> {
         self.look_up(data, |value| value)
     }
 
@@ -111,20 +111,54 @@ impl DataPath {
     }
 }
 
+/// What conditions see of a value in custom data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Scalar<'v> {
+    /// No value, or null.
+    Missing,
+    /// True or false.
+    Bool(bool),
+    /// A number, as the float that it is compared as.
+    Number(f64),
+    /// A text.
+    Text(&'v str),
+    /// A list, an object, or a number that is no float: it is there, and equals nothing.
+    Other,
+}
+
+impl<'v> Scalar<'v> {
+    /// What conditions see of a value; `None` is no value.
+    pub(super) fn of(value: Option<&'v Value>) -> Self {
+        match value {
+            None | Some(Value::Null) => Self::Missing,
+            Some(Value::Bool(value)) => Self::Bool(*value),
+            Some(Value::Number(number)) => number.as_f64().map_or(Self::Other, Self::Number),
+            Some(Value::String(text)) => Self::Text(text),
+            Some(Value::Array(_) | Value::Object(_)) => Self::Other,
+        }
+    }
+
+    fn text(self) -> Option<&'v str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+}
+
 impl DataTest {
     /// Whether it may look at a value: through a text only as far as the facts allow.
-    fn may_see(&self, value: Option<&Value>, facts: &impl Facts) -> bool {
+    fn may_see(&self, value: Scalar<'_>, facts: &impl Facts) -> bool {
         match (self, value) {
-            (Self::Contains(_) | Self::NotContains(_), Some(Value::String(text))) => {
+            (Self::Contains(_) | Self::NotContains(_), Scalar::Text(text)) => {
                 facts.may_look_through(text.len())
             }
             _ => true,
         }
     }
 
-    fn matches(&self, value: Option<&Value>, now: Timestamp) -> bool {
-        let Some(value) = value else { return matches!(self, Self::NotExists) };
-        let text = value.as_str();
+    pub(super) fn matches(&self, value: Scalar<'_>, now: Timestamp) -> bool {
+        if value == Scalar::Missing {
+            return matches!(self, Self::NotExists);
+        }
+        let text = value.text();
         match self {
             Self::Equals(operand) => operand.equals(value),
             Self::NotEquals(operand) => !operand.equals(value),
@@ -133,45 +167,50 @@ impl DataTest {
             Self::Compare(comparison, operand) => operand.stands(*comparison, value),
             Self::Exists => true,
             Self::NotExists => false,
-            Self::Within(length) => {
-                text.and_then(Moment::of_stored).is_some_and(|date| date >= Moment::of(now.minus(*length)))
-            }
-            Self::OlderThan(length) => {
-                text.and_then(Moment::of_stored).is_some_and(|date| date < Moment::of(now.minus(*length)))
-            }
+            Self::Within(length) => Comparison::GreaterOrEqual.holds_of_date(text, now.minus(*length)),
+            Self::OlderThan(length) => Comparison::Less.holds_of_date(text, now.minus(*length)),
         }
     }
 }
 
+impl Comparison {
+    /// Whether a text is a date that stands so to an instant.
+    fn holds_of_date(self, text: Option<&str>, instant: Timestamp) -> bool {
+        let date = Moment::of(instant);
+        text.and_then(|text| date::compare(text, &date)).is_some_and(|order| self.is(order))
+    }
+}
+
 impl Operand {
-    fn equals(&self, value: &Value) -> bool {
-        match self {
-            Self::Bool(wanted) => value.as_bool() == Some(*wanted),
-            Self::Ordered(Ordered::Number(wanted)) => value.as_f64() == Some(*wanted),
-            Self::Ordered(Ordered::Text(wanted)) => value.as_str() == Some(wanted),
-            Self::Ordered(Ordered::Date(wanted)) => {
-                value.as_str().and_then(Moment::of_stored).is_some_and(|date| date.day() == wanted.day())
+    fn equals(&self, value: Scalar<'_>) -> bool {
+        match (self, value) {
+            (Self::Bool(wanted), Scalar::Bool(value)) => value == *wanted,
+            (Self::Ordered(Ordered::Number(wanted)), Scalar::Number(value)) => value == *wanted,
+            (Self::Ordered(Ordered::Text(wanted)), Scalar::Text(value)) => value == wanted,
+            (Self::Ordered(Ordered::Date(wanted)), Scalar::Text(value)) => {
+                value.starts_with(wanted.day()) && date::compare(value, wanted).is_some()
             }
+            _ => false,
         }
     }
 }
 
 impl Ordered {
     /// Whether a value has this type and stands so to this.
-    fn stands(&self, comparison: Comparison, value: &Value) -> bool {
-        match self {
-            Self::Number(number) => value.as_f64().is_some_and(|value| comparison.holds(&value, number)),
-            Self::Text(text) => value.as_str().is_some_and(|value| comparison.holds(value, text.as_str())),
-            Self::Date(moment) => value
-                .as_str()
-                .and_then(Moment::of_stored)
-                .is_some_and(|value| comparison.holds(&value, moment)),
+    fn stands(&self, comparison: Comparison, value: Scalar<'_>) -> bool {
+        match (self, value) {
+            (Self::Number(number), Scalar::Number(value)) => comparison.holds(&value, number),
+            (Self::Text(text), Scalar::Text(value)) => comparison.holds(value, text.as_str()),
+            (Self::Date(moment), Scalar::Text(value)) => {
+                date::compare(value, moment).is_some_and(|order| comparison.is(order))
+            }
+            _ => false,
         }
     }
 }
 
 impl EventTest {
-    fn matches(self, last: Option<Timestamp>, now: Timestamp) -> bool {
+    pub(super) fn matches(self, last: Option<Timestamp>, now: Timestamp) -> bool {
         let within = |length| last.is_some_and(|last| last >= now.minus(length));
         match self {
             Self::Triggered => last.is_some(),

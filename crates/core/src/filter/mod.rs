@@ -12,6 +12,7 @@
 //!   `a`. Conditions never look into lists.
 //! - The time of an event is the time in its id.
 
+pub mod columns;
 pub mod date;
 mod evaluate;
 mod explain;

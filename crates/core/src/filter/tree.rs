@@ -1,5 +1,6 @@
 //! The tree of a filter: groups of conditions, and what each condition tests.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use super::date::Moment;
@@ -147,6 +148,16 @@ impl Comparison {
             Self::GreaterOrEqual => left >= right,
             Self::Less => left < right,
             Self::LessOrEqual => left <= right,
+        }
+    }
+
+    /// Whether this says that values stand in an order to each other.
+    pub(super) fn is(self, order: Ordering) -> bool {
+        match self {
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
         }
     }
 }

@@ -29,6 +29,7 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::header::NameList;
 use mailwright_mail::dkim::KeyType;
 use mailwright_mail::smtp::RelayConfig;
+use mailwright_store::audience::columns::ColumnLimits;
 use mailwright_store::{Location, SlowReads};
 use serde::Deserialize;
 use toml::Value;
@@ -359,6 +360,10 @@ impl Config {
             uploads: self.uploads.settings(&self.data_dir)?,
             segments: SegmentSettings {
                 refresh_interval: Duration::from_secs(self.segments.refresh_interval_seconds),
+                columns: ColumnLimits {
+                    bytes: usize::try_from(self.segments.memory_mb * 1024 * 1024).unwrap_or(usize::MAX),
+                    contacts: i64::try_from(self.segments.memory_from_contacts).unwrap_or(i64::MAX),
+                },
             },
             tracking: self.tracking.settings(),
             accounts: AccountSettings {

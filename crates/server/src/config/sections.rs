@@ -145,6 +145,8 @@ pub(super) struct Jobs {
 #[serde(deny_unknown_fields)]
 pub(super) struct Segments {
     pub(super) refresh_interval_seconds: u64,
+    pub(super) memory_mb: u64,
+    pub(super) memory_from_contacts: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -1,10 +1,12 @@
 //! The audience of a project: contacts and their data, events, segments, filters, suppressions.
 
 pub mod bulk;
+pub mod columns;
 pub mod confirmation;
 pub mod consent;
 pub mod contact;
 pub mod contact_field;
+pub mod contact_log;
 pub mod email_search_cache;
 pub mod erased;
 pub mod erasure;

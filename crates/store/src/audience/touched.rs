@@ -1,31 +1,52 @@
-//! The contacts that a transaction changed, queued for the segments that track their members.
+//! The contacts that a transaction changed: queued for the segments that track their members, and put into the log for
+//! processes that keep columns of them in memory. Where nobody does either, this costs one look.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mailwright_core::ids::{ChangeId, ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
+use crate::audience::contact_log;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
 
-/// Queues contacts that a transaction changed, in the projects that track segments. Elsewhere this costs one look.
-pub(crate) async fn queue(
-    tx: &Tx<'_>,
-    touched: &BTreeMap<(ProjectNumber, ContactId), Timestamp>,
-) -> Result<()> {
-    let projects: BTreeSet<ProjectNumber> = touched.keys().map(|(project, _)| *project).collect();
+/// The contacts that changed, and when.
+pub(crate) type Touched = BTreeMap<(ProjectNumber, ContactId), Timestamp>;
+
+/// Who wants to know of the changes of a project.
+const TRACKS: i64 = 1;
+const FOLLOWS: i64 = 2;
+
+/// Tells whoever wants to know. Segments are not told of those that `is_judged` says they are true of already, nor of
+/// contacts that are `gone`.
+pub(crate) async fn tell(tx: &Tx<'_>, touched: &Touched, gone: &Touched, is_judged: bool) -> Result<()> {
+    let projects: BTreeSet<ProjectNumber> =
+        touched.keys().chain(gone.keys()).map(|(project, _)| *project).collect();
     if projects.is_empty() {
         return Ok(());
     }
-    let tracking: Vec<ProjectNumber> = tx
+    let projects = Arg::Ints(projects.iter().map(|project| Some(project.0)).collect());
+    let interested: BTreeSet<(i64, ProjectNumber)> = tx
         .all(
-            "select project_id from segment_upkeep where project_id {in $1} and tracks",
-            &[Arg::Ints(projects.iter().map(|project| Some(project.0)).collect())],
-            |r| r.get(0),
+            "select cast($2 as {int}), project_id from segment_upkeep where project_id {in $1} and tracks \
+             union all select cast($3 as {int}), project_id from contact_followers where project_id {in $1} and is_on",
+            &[projects, TRACKS.into(), FOLLOWS.into()],
+            |r| Ok((r.get(0)?, r.get(1)?)),
         )
-        .await?;
-    let noted: Vec<_> = touched.iter().filter(|((project, _), _)| tracking.contains(project)).collect();
+        .await?
+        .into_iter()
+        .collect();
+    let tracked = |project: ProjectNumber| !is_judged && interested.contains(&(TRACKS, project));
+    queue(tx, touched.iter().filter(|((project, _), _)| tracked(*project)).collect()).await?;
+    let followed = |project: ProjectNumber| interested.contains(&(FOLLOWS, project));
+    let changed = touched.keys().chain(gone.keys()).filter(|(project, _)| followed(*project));
+    let at = touched.values().chain(gone.values()).max().copied().unwrap_or_default();
+    contact_log::append(tx, &changed.copied().collect(), at).await
+}
+
+/// Queues contacts for the segments that track their members.
+async fn queue(tx: &Tx<'_>, noted: Vec<(&(ProjectNumber, ContactId), &Timestamp)>) -> Result<()> {
     tx.each(
         "insert into contact_changes (project_id, id, contact_id) \
          select r.project_id, r.id, r.contact_id from {rows r: project_id int, id id, contact_id id}",

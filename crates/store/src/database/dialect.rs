@@ -13,6 +13,7 @@
 //! | `{json $4}` | `$4::jsonb` | `jsonb(?4)` |
 //! | `{json_out c}` | `c` | `json(c)` |
 //! | `{json_or_raw c}` | `c` | `json(c)`, and text that is no JSON unchanged: one row must not fail a query of many |
+//! | `{json_of c $2}` | the member of an object of that name, as text of JSON | the same |
 //! | `{json_last c}` | the last element of an array, as JSON | the same; nothing of what is no array |
 //! | `{json_bytes c}` | the length of `c` as text | the length of `c` as it is stored |
 //! | `{contains c $2}` | `strpos(c, $2) > 0` | `instr(c, ?2) > 0` |
@@ -184,6 +185,14 @@ impl Dialect {
                 // a text, or a well-formed blob
                 Self::Sqlite => format!("case when json_valid({rest}, 9) then json({rest}) else {rest} end"),
             },
+            "json_of" => {
+                let (column, key) = rest.split_once(' ').unwrap_or((rest, ""));
+                match self {
+                    Self::Postgres => format!("({column} -> {key}::text)::text"),
+                    // the path is put together once for a statement
+                    Self::Sqlite => format!("{column} -> (char(36) || '.' || json_quote({key}))"),
+                }
+            }
             "json_last" => match self {
                 Self::Postgres => format!("{rest} -> -1"),
                 Self::Sqlite => {

@@ -15,6 +15,7 @@ pub(crate) mod held_up;
 pub(crate) mod location;
 pub(crate) mod metrics;
 pub mod migrate;
+pub mod placed_log;
 pub(crate) mod postgres;
 pub(crate) mod retry;
 pub mod sealed;

@@ -80,6 +80,8 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("inbound_days", purged_by("day", 500)),
     ("emails", purged_by("id", 500)),
     ("contacts", purged_by("id", 500)),
+    ("contact_followers", purged_by("project_id", 1)),
+    ("contact_log", purged_by("id", 500)),
     ("contact_fields", purged_by("name", 500)),
     ("event_names", purged_by("name", 500)),
     ("event_fields", purged_by("event, name", 500)),

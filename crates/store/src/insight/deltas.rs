@@ -2,7 +2,7 @@
 //! tracked segments, and the events, for workflows. If no project of the transaction has any that are concerned, that
 //! costs one look at `segment_upkeep`, and one at `workflow_listeners`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use futures_util::future::join3;
 use mailwright_core::ids::{ContactId, ProjectNumber};
@@ -10,7 +10,7 @@ use mailwright_core::lost::Stretch;
 use mailwright_core::month::Month;
 use mailwright_core::time::Timestamp;
 
-use crate::audience::touched;
+use crate::audience::touched::{self, Touched};
 use crate::automation::enrol::{self, Happened, Heard};
 use crate::database::error::Result;
 use crate::database::tx::Tx;
@@ -21,7 +21,9 @@ use crate::insight::counter::{Counter, Sums};
 #[derive(Debug, Default)]
 pub struct Deltas {
     sums: Sums,
-    touched: BTreeMap<(ProjectNumber, ContactId), Timestamp>,
+    touched: Touched,
+    /// The contacts that are gone.
+    gone: Touched,
     /// Whether tracked segments are true of what was touched already.
     is_judged: bool,
     happened: Vec<Happened>,
@@ -44,6 +46,11 @@ impl Deltas {
     /// list of a static segment.
     pub fn touch(&mut self, project: ProjectNumber, contact: ContactId, at: Timestamp) {
         self.touched.insert((project, contact), at);
+    }
+
+    /// Notes that a contact is gone.
+    pub(crate) fn gone(&mut self, project: ProjectNumber, contact: ContactId, at: Timestamp) {
+        self.gone.insert((project, contact), at);
     }
 
     /// Notes an event, which may begin executions of workflows or be waited for.
@@ -79,10 +86,12 @@ impl Deltas {
         cohorts::note(tx, &self.opened, &mut self.sums).await?;
         let changed: BTreeSet<ProjectNumber> = self.touched.keys().map(|(project, _)| *project).collect();
         let listeners = enrol::listeners(tx, &self.happened, &changed);
-        let nobody = BTreeMap::new();
-        let to_judge = if self.is_judged { &nobody } else { &self.touched };
-        let (noted, added, listeners) =
-            join3(touched::queue(tx, to_judge), self.sums.save(tx), listeners).await;
+        let (noted, added, listeners) = join3(
+            touched::tell(tx, &self.touched, &self.gone, self.is_judged),
+            self.sums.save(tx),
+            listeners,
+        )
+        .await;
         noted.and(added)?;
         Ok(Heard::new(listeners?, self.happened, self.touched, self.lost))
     }

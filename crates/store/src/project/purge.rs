@@ -86,7 +86,7 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
         tx.execute(format!("update {table} set project_id = $2 where project_id = $1"), args![old, new])
             .await?;
     }
-    activity_log::go_on_behind(tx, old, new).await?;
+    activity_log::LOG.go_on_behind(tx, old, new).await?;
     for (table, columns, which) in KEPT_ROWS {
         tx.execute(
             format!(

@@ -1,5 +1,6 @@
 //! The segment endpoints, live membership, and what refers to fields and events.
 
+mod columns;
 mod compute;
 mod filters;
 mod history;

@@ -21,19 +21,19 @@ mod usage;
 
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::contact::Contact;
-use mailwright_core::filter::Filter;
 use mailwright_core::ids::{ProjectNumber, SegmentId};
 use mailwright_core::patch::Patch;
 use mailwright_core::project::Project;
 use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
 use mailwright_core::short_text::counted;
 use mailwright_core::time::Timestamp;
+use mailwright_store::audience::columns::Page;
 use mailwright_store::audience::filter;
 use mailwright_store::audience::segment::{self as store, Standing};
 use mailwright_store::body;
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::audit::{self, Entry};
-use mailwright_store::{Door, Rx, Tx};
+use mailwright_store::{Door, Tx};
 use serde_json::{Value, json};
 
 use crate::App;
@@ -217,6 +217,14 @@ impl App {
     ) -> Result<Members> {
         let (number, now) = (project.number, self.0.clock.now());
         let segment = self.segment(project, id).await?;
+        let (skip, most) = (offset as usize, limit as usize);
+        if segment.kind == SegmentType::Dynamic {
+            let page = Page { after: None, offset: skip, limit: most };
+            let found = self.page_found(number, &store::tree_of(&segment)?, now, page).await?;
+            if let Some((contacts, total)) = found {
+                return Ok(Members { contacts, total });
+            }
+        }
         let read = self.read_slow(
             number,
             body!(async |rx| {
@@ -226,7 +234,6 @@ impl App {
                 }
                 let tree = store::tree_of(&segment)?;
                 let segments = store::resolve(rx, number, &tree).await?;
-                let (skip, most) = (offset as usize, limit as usize);
                 let contacts = filter::page_at(rx, number, &tree, &segments, now, skip, most).await?;
                 let is_large = counter::value(rx, number, Counter::Contacts, "").await? > COUNTED_EACH_TIME;
                 let total = if is_large {
@@ -259,7 +266,7 @@ impl App {
         segment: Segment,
         now: Timestamp,
     ) -> Result<i64> {
-        self.read_by(door, body!(async |rx| count(rx, project, &store::tree_of(&segment)?, now).await)).await
+        self.count_found(door, project, store::tree_of(&segment)?, now).await
     }
 
     /// Checks the condition of a segment that is to be stored, and counts the contacts that it finds.
@@ -268,8 +275,7 @@ impl App {
         let tree = check::condition(condition)?;
         let all = self.read(body!(async |rx| store::all(rx, project).await));
         check::references(&all.await?, segment)?;
-        let counted = self.read_slow(project, body!(async |rx| count(rx, project, &tree, now).await));
-        let counted = counted.await?;
+        let counted = self.count_found(Door::Slow(project), project, tree, now).await?;
         let due_at = Some(now.plus(self.settings().segments.refresh_interval));
         Ok(Standing { counted, settled: segment.is_tracked() && counted == 0, due_at })
     }
@@ -282,16 +288,6 @@ const SETTLED: Standing = Standing { counted: 0, settled: true, due_at: None };
 fn has_new_meaning(before: &Segment, after: &Segment) -> bool {
     before.kind == SegmentType::Dynamic
         && (before.condition != after.condition || before.track_membership != after.track_membership)
-}
-
-async fn count(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    tree: &Filter,
-    now: Timestamp,
-) -> mailwright_store::Result<i64> {
-    let segments = store::resolve(rx, project, tree).await?;
-    filter::count(rx, project, tree, &segments, now).await
 }
 
 /// Refuses to remove a segment that something refers to.

@@ -9,13 +9,14 @@ use mailwright_core::contact::Contact;
 use mailwright_core::filter::Filter;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::project::Project;
+use mailwright_store::audience::columns::Page as Part;
 use mailwright_store::audience::contact::List;
 use mailwright_store::audience::filter;
 use mailwright_store::audience::segment as store;
-use mailwright_store::body;
+use mailwright_store::{Door, body};
 use serde_json::Value;
 
-use super::{check, count};
+use super::check;
 use crate::App;
 use crate::audience::contact::{Page, page_of};
 use crate::error::Result;
@@ -45,6 +46,10 @@ impl App {
     ) -> Result<Preview> {
         let (number, now) = (project.number, self.0.clock.now());
         let tree = self.condition_of_none(number, condition).await?;
+        let page = Part { limit: sample, ..Part::default() };
+        if let Some((sample, count)) = self.page_found(number, &tree, now, page).await? {
+            return Ok(Preview { count, exact: true, sample });
+        }
         let sample = if sample == 0 {
             Vec::new()
         } else {
@@ -58,7 +63,7 @@ impl App {
             );
             read.await?
         };
-        let counting = self.read_slow(number, body!(async |rx| count(rx, number, &tree, now).await));
+        let counting = self.count_found(Door::Slow(number), number, tree, now);
         let counted = match tokio::time::timeout(PATIENCE, counting).await {
             Ok(Ok(counted)) => Some(counted),
             Ok(Err(error)) if error.is_too_slow() => None,

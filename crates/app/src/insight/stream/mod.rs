@@ -19,8 +19,9 @@ use mailwright_core::activity_log::Bookmark;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::project::Project;
 use mailwright_store::body;
+use mailwright_store::database::placed_log::Head;
 use mailwright_store::insight::activity::{Entry, Scope};
-use mailwright_store::insight::activity_log::{self as store, Head};
+use mailwright_store::insight::activity_log as store;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -158,11 +159,11 @@ impl App {
         let (number, limits) = (project.number, &self.settings().activity);
         let seat = self.0.insight.stream.seat(number, limits.streams, limits.streams_per_project)?;
         let now = self.clock().now();
-        self.write(body!(async |tx| Ok(store::follow(tx, number, now).await.map(drop)?))).await?;
+        self.write(body!(async |tx| Ok(store::LOG.follow(tx, number, now).await.map(drop)?))).await?;
         // what happened before is before the bookmark
         let newest = self.place_all(number).await?;
-        let head = self.read(body!(async |rx| store::head(rx, number).await)).await?;
-        let head = head.unwrap_or(Head { position: newest, removed_to: newest });
+        let head = self.read(body!(async |rx| store::LOG.head(rx, number).await)).await?;
+        let head = head.unwrap_or(Head { position: newest, removed_to: newest, is_on: false });
         let at = match wanted.from {
             None => Bookmark::behind(newest),
             Some(from) if from.position <= head.removed_to || from > Bookmark::behind(head.position) => {

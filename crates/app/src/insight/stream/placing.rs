@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use mailwright_core::ids::ProjectNumber;
 use mailwright_store::body;
+use mailwright_store::database::placed_log::PLACED_AT_ONCE;
 use mailwright_store::insight::activity_log as store;
 
 use super::{Followed, locked};
@@ -55,7 +56,9 @@ impl Placing {
         let project = followed.project;
         if is_to_note {
             let now = self.app.clock().now();
-            self.app.write(body!(async |tx| Ok(store::follow(tx, project, now).await.map(drop)?))).await?;
+            self.app
+                .write(body!(async |tx| Ok(store::LOG.follow(tx, project, now).await.map(drop)?)))
+                .await?;
         }
         let newest = self.app.place_all(project).await?;
         followed.newest.send_if_modified(|known| std::mem::replace(known, newest.max(*known)) < newest);
@@ -78,16 +81,16 @@ impl App {
             let (has_new, head) = self
                 .read(body!(async |rx| {
                     // the head last: it has the places of all rows that were seen to have one
-                    Ok((store::has_new(rx, project).await?, store::head(rx, project).await?))
+                    Ok((store::LOG.has_new(rx, project).await?, store::LOG.head(rx, project).await?))
                 }))
                 .await?;
             if !has_new {
                 return Ok(head.map_or(0, |head| head.position));
             }
             let now = self.clock().now();
-            let placed = self.write(body!(async |tx| Ok(store::place_new(tx, project, now).await?)));
+            let placed = self.write(body!(async |tx| Ok(store::LOG.place_new(tx, project, now).await?)));
             let (newest, placed) = placed.await?;
-            if placed < store::PLACED_AT_ONCE as u64 {
+            if placed < PLACED_AT_ONCE as u64 {
                 return Ok(newest);
             }
         }
@@ -95,13 +98,13 @@ impl App {
 
     /// Removes what is old of the log of a project.
     pub(crate) async fn forget_log(&self, project: ProjectNumber) -> Result<()> {
-        if self.read(body!(async |rx| store::head(rx, project).await)).await?.is_none() {
+        if self.read(body!(async |rx| store::LOG.head(rx, project).await)).await?.is_none() {
             return Ok(()); // nobody ever followed
         }
         let now = self.clock().now();
         let before = now.minus(self.settings().activity.stream_kept);
         while self
-            .write_bulk(body!(async |tx| Ok(store::remove_old(tx, project, before, now).await?)))
+            .write_bulk(body!(async |tx| Ok(store::LOG.remove_old(tx, project, before, now).await?)))
             .await?
         {}
         Ok(())

@@ -77,10 +77,12 @@ pub async fn delete(
     let executions = automation::forget::contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?.most();
     let most = events.max(emails.len()).max(kept).max(captured).max(received).max(executions) as i64;
     if most == DELETE_CHUNK {
+        // its events and mails are fewer
+        deltas.gone(project, id, now);
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);
     }
-    remove(tx, project, &contact, &mut deltas).await?;
+    remove(tx, project, &contact, &mut deltas, now).await?;
     deltas.save(tx).await?;
     Ok(Deleted::Wholly)
 }
@@ -91,7 +93,9 @@ pub(crate) async fn remove(
     project: ProjectNumber,
     contact: &Contact,
     deltas: &mut Deltas,
+    now: Timestamp,
 ) -> Result<()> {
+    deltas.gone(project, contact.id, now);
     segment::forget(tx, project, contact.id).await?;
     consent::forget_contact(tx, project, contact.id).await?;
     former_address::forget_contact(tx, project, contact.id).await?;

@@ -138,7 +138,7 @@ pub async fn begin(tx: &mut Tx<'_>, request: &Request) -> Result<Option<Begun>> 
     if let Some(found) = &found {
         formerly = former_address::of_contact(tx, project, found.id).await?;
         formerly.retain(|former| *former != email);
-        remove(tx, project, found, &mut counts).await?;
+        remove(tx, project, found, &mut counts, request.at).await?;
     }
     let complained = records::forget_suppression(tx, project, &email, &mut counts).await?;
     for former in &formerly {
@@ -187,7 +187,13 @@ async fn holder(tx: &mut Tx<'_>, project: ProjectNumber, email: &EmailAddress) -
 }
 
 /// Removes the contact's row, with what is counted of it.
-async fn remove(tx: &mut Tx<'_>, project: ProjectNumber, found: &Contact, counts: &mut Counts) -> Result<()> {
+async fn remove(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    found: &Contact,
+    counts: &mut Counts,
+    now: Timestamp,
+) -> Result<()> {
     campaign::hold_freezing(tx, project).await?;
     for (what, sql) in [
         (Counted::Consents, "select count(*) from consents where project_id = $1 and contact_id = $2"),
@@ -202,7 +208,7 @@ async fn remove(tx: &mut Tx<'_>, project: ProjectNumber, found: &Contact, counts
         counts.add(what, number as u64);
     }
     let mut deltas = Deltas::default();
-    contact::remove(tx, project, found, &mut deltas).await?;
+    contact::remove(tx, project, found, &mut deltas, now).await?;
     deltas.save(tx).await?;
     counts.add(Counted::Contacts, 1);
     Ok(())

@@ -115,22 +115,8 @@ async fn last_events(
     (names, before): (&BTreeSet<String>, Timestamp),
     found: &mut Found,
 ) -> Result<()> {
-    let pairs: Vec<_> = found.keys().flat_map(|id| names.iter().map(move |name| (*id, name))).collect();
-    let rows = rx
-        .each_returning(
-            "select r.contact_id, r.name, (select e.id from events e where e.project_id = $3 \
-             and e.contact_id = r.contact_id and e.name = r.name and e.id < $4 order by e.id desc limit 1) \
-             from {rows r: contact_id id, name text}",
-            &[
-                Arg::Ids(pairs.iter().map(|(id, _)| Some((*id).into())).collect()),
-                Arg::Texts(pairs.iter().map(|(_, name)| Some(name.as_str().into())).collect()),
-                project.into(),
-                EventId::first_of(before).into(),
-            ],
-            |r| Ok((r.get::<ContactId>(0)?, r.get::<String>(1)?, r.get::<Option<EventId>>(2)?)),
-        )
-        .await?;
-    for (contact, name, last) in rows {
+    let contacts: Vec<_> = found.keys().copied().collect();
+    for (contact, name, last) in newest_events(rx, project, &contacts, names, before).await? {
         if let (Some(facts), Some(last)) = (found.get_mut(&contact), last) {
             facts.events.insert(name, last.instant());
         }
@@ -138,32 +124,67 @@ async fn last_events(
     Ok(())
 }
 
+/// The newest event of each name before an instant that each of some contacts has.
+pub(in crate::audience) async fn newest_events(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contacts: &[ContactId],
+    names: &BTreeSet<String>,
+    before: Timestamp,
+) -> Result<Vec<(ContactId, String, Option<EventId>)>> {
+    let pairs: Vec<_> = contacts.iter().flat_map(|id| names.iter().map(move |name| (*id, name))).collect();
+    rx.each_returning(
+        "select r.contact_id, r.name, (select e.id from events e where e.project_id = $3 \
+         and e.contact_id = r.contact_id and e.name = r.name and e.id < $4 order by e.id desc limit 1) \
+         from {rows r: contact_id id, name text}",
+        &[
+            Arg::Ids(pairs.iter().map(|(id, _)| Some((*id).into())).collect()),
+            Arg::Texts(pairs.iter().map(|(_, name)| Some(name.as_str().into())).collect()),
+            project.into(),
+            EventId::first_of(before).into(),
+        ],
+        |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
+    )
+    .await
+}
+
 async fn last_activities(
     rx: &Rx<'_>,
     project: ProjectNumber,
-    activities: &BTreeSet<Activity>,
+    wanted: &BTreeSet<Activity>,
     found: &mut Found,
 ) -> Result<()> {
-    if activities.is_empty() || found.is_empty() {
+    if wanted.is_empty() || found.is_empty() {
         return Ok(());
     }
-    let rows = rx
-        .all(
-            "select contact_id, max(sent_at), max(delivered_at), max(opened_at), max(clicked_at), max(bounced_at), \
-             max(complained_at) from emails where project_id = $1 and contact_id {in $2} group by contact_id",
-            &[project.into(), ids(found)],
-            |r| {
-                let times = (1..=Activity::ALL.len()).map(|column| r.get::<Option<Timestamp>>(column));
-                Ok((r.get::<ContactId>(0)?, times.collect::<Result<Vec<_>>>()?))
-            },
-        )
-        .await?;
-    for (contact, times) in rows {
+    let contacts: Vec<_> = found.keys().copied().collect();
+    for (contact, times) in activities(rx, project, &contacts).await? {
         let Some(facts) = found.get_mut(&contact) else { continue };
         let seen = Activity::ALL.into_iter().zip(times).filter_map(|(kind, time)| Some((kind, time?)));
         facts.activities.extend(seen);
     }
     Ok(())
+}
+
+/// When each activity was last seen, in the order of [`Activity::ALL`].
+pub(in crate::audience) type Times = Vec<Option<Timestamp>>;
+
+/// When each activity was last seen on the mails of some contacts.
+pub(in crate::audience) async fn activities(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contacts: &[ContactId],
+) -> Result<Vec<(ContactId, Times)>> {
+    rx.all(
+        "select contact_id, max(sent_at), max(delivered_at), max(opened_at), max(clicked_at), max(bounced_at), \
+         max(complained_at) from emails where project_id = $1 and contact_id {in $2} group by contact_id",
+        &[project.into(), Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect())],
+        |r| {
+            let times = (1..=Activity::ALL.len()).map(|column| r.get(column));
+            Ok((r.get(0)?, times.collect::<Result<Times>>()?))
+        },
+    )
+    .await
 }
 
 async fn memberships(

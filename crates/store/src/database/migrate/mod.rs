@@ -157,6 +157,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "tests of campaigns",
         sql: include_str!("../../../migrations/0043_campaign_tests.sql"),
     },
+    Migration {
+        number: 44,
+        name: "log of contacts",
+        sql: include_str!("../../../migrations/0044_contact_log.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

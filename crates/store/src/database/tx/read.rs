@@ -40,6 +40,25 @@ impl<'c> Rx<'c> {
         !matches!(self.session, Session::Sqlite(_))
     }
 
+    /// Has the statements from here on see the database as it is now, until [`Rx::end_snapshot`].
+    pub(crate) async fn begin_snapshot(&self) -> Result<()> {
+        match &self.session {
+            Session::Sqlite(session) => Ok(session.open()?.execute_batch("begin")?),
+            Session::Postgres { client, .. } => {
+                let begin = "begin isolation level repeatable read, read only";
+                self.session.answer(client.batch_execute(begin).await)
+            }
+        }
+    }
+
+    /// Ends what [`Rx::begin_snapshot`] began; also after an error.
+    pub(crate) async fn end_snapshot(&self) -> Result<()> {
+        match &self.session {
+            Session::Sqlite(session) => Ok(session.open()?.execute_batch("rollback")?),
+            Session::Postgres { client, .. } => self.session.answer(client.batch_execute("rollback").await),
+        }
+    }
+
     /// Every row of a query.
     pub async fn all<T: Send>(
         &self,

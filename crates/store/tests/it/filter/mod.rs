@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what cannot go wrong in a test may panic")]
 
 mod bounds;
+mod columns;
 mod lists;
 mod strategies;
 
@@ -239,6 +240,7 @@ async fn agree(db: &Db, project: ProjectNumber, case: &Case) -> Result<(), TestC
         let members: BTreeSet<_> = wanted.into_iter().filter(|(_, member)| *member == Some(1)).collect();
         let members: Vec<_> = members.into_iter().map(|(id, _)| id).rev().collect();
         listed(db, project, &tree, &segments, members.clone()).await?;
+        columns::agree(db, project, &tree, &segments, &members).await?;
         lists::agree(db, project, &tree, &segments, case, (&members, members.len() + found.len())).await?;
         found.push((tree, members));
     }

@@ -1,0 +1,207 @@
+//! The values of a custom field, or of another text, four bytes for each row.
+//!
+//! A cell has its type in its two lowest bits. Integers up to half a billion stand in the cell itself. Other numbers and
+//! texts are stored once each, and the cell has the number of theirs. So a test looks at each text of a column once,
+//! however many rows have it.
+
+use std::collections::HashMap;
+
+use super::bits::Bits;
+use super::texts::Texts;
+use crate::filter::evaluate::Scalar;
+
+const TYPE: u32 = 0b11;
+const SPECIAL: u32 = 0;
+const INTEGER: u32 = 1;
+const NUMBER: u32 = 2;
+const TEXT: u32 = 3;
+
+/// The values that are not in a table of their own, in the order of their cells.
+const SPECIALS: [Scalar<'static>; 4] =
+    [Scalar::Missing, Scalar::Bool(false), Scalar::Bool(true), Scalar::Other];
+
+/// Integers of a smaller size stand in the cell.
+const INTEGERS: f64 = (1 << 29) as f64;
+
+/// A column of values.
+#[derive(Debug, Default)]
+pub(super) struct Cells {
+    cells: Vec<u32>,
+    numbers: Numbers,
+    texts: Texts,
+}
+
+/// What a test says of numbers; it says the same of each text wherever it stands.
+pub(super) trait NumberTest: Copy {
+    /// Of a number.
+    fn holds(self, number: f64) -> bool;
+}
+
+impl<F: Fn(f64) -> bool + Copy> NumberTest for F {
+    fn holds(self, number: f64) -> bool {
+        self(number)
+    }
+}
+
+impl Cells {
+    /// So many rows without a value.
+    pub(super) fn new(rows: usize) -> Self {
+        Self { cells: vec![0; rows], ..Self::default() }
+    }
+
+    /// Makes room for a row, which has no value.
+    pub(super) fn insert(&mut self, row: usize) {
+        self.cells.insert(row, 0);
+    }
+
+    /// Sets the value of a row. Returns whether there was room for it.
+    pub(super) fn set(&mut self, row: usize, value: Scalar<'_>) -> bool {
+        let before = self.cells[row];
+        // first, so that a text that stays is not taken away in between
+        let (cell, fits) = match self.cell(value) {
+            Some(cell) => (cell, true),
+            None => (0, false),
+        };
+        self.cells[row] = cell;
+        match before & TYPE {
+            NUMBER => self.numbers.take(before >> 2),
+            TEXT => self.texts.take(before >> 2),
+            _ => {}
+        }
+        fits
+    }
+
+    /// Keeps these rows; all others have no value.
+    pub(super) fn keep(&mut self, rows: &[usize]) {
+        self.cells = rows.iter().map(|row| self.cells[*row]).collect();
+    }
+
+    fn cell(&mut self, value: Scalar<'_>) -> Option<u32> {
+        let (kind, number) = match value {
+            Scalar::Missing => (SPECIAL, 0),
+            Scalar::Bool(value) => (SPECIAL, 1 + u32::from(value)),
+            Scalar::Other => (SPECIAL, 3),
+            Scalar::Number(number) if number.trunc() == number && number.abs() < INTEGERS => {
+                (INTEGER, (number as i32) as u32)
+            }
+            Scalar::Number(number) => (NUMBER, self.numbers.add(number)),
+            Scalar::Text(text) => (TEXT, self.texts.add(text)?),
+        };
+        (kind == INTEGER || number < 1 << 30).then_some(number << 2 | kind)
+    }
+
+    /// Those of some rows whose value passes a test: `numbers` of numbers, `holds` of everything else.
+    pub(super) fn retain(
+        &self,
+        within: &Bits,
+        numbers: impl NumberTest,
+        mut holds: impl FnMut(Scalar<'_>) -> bool,
+    ) -> Bits {
+        let specials = SPECIALS.map(&mut holds);
+        let texts = (0..self.texts.numbers()).map(|number| holds(Scalar::Text(self.texts.get(number))));
+        let texts: Vec<bool> = texts.collect();
+        within.retain_of(&self.cells, |cell| match cell & TYPE {
+            INTEGER => numbers.holds(f64::from(cell.cast_signed() >> 2)),
+            NUMBER => numbers.holds(self.numbers.values[(cell >> 2) as usize]),
+            TEXT => texts[(cell >> 2) as usize],
+            _ => specials[(cell >> 2) as usize],
+        })
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.cells.capacity() * size_of::<u32>() + self.numbers.bytes() + self.texts.bytes()
+    }
+}
+
+/// Numbers that are no small integers, each stored once.
+#[derive(Debug, Default)]
+struct Numbers {
+    values: Vec<f64>,
+    /// How many cells have each.
+    cells: Vec<u32>,
+    free: Vec<u32>,
+    by_value: HashMap<u64, u32>,
+}
+
+impl Numbers {
+    fn add(&mut self, value: f64) -> u32 {
+        if let Some(number) = self.by_value.get(&value.to_bits()) {
+            self.cells[*number as usize] += 1;
+            return *number;
+        }
+        let number = match self.free.pop() {
+            Some(number) => {
+                (self.values[number as usize], self.cells[number as usize]) = (value, 1);
+                number
+            }
+            None => {
+                self.values.push(value);
+                self.cells.push(1);
+                self.values.len() as u32 - 1
+            }
+        };
+        self.by_value.insert(value.to_bits(), number);
+        number
+    }
+
+    fn take(&mut self, number: u32) {
+        let cells = &mut self.cells[number as usize];
+        *cells -= 1;
+        if *cells == 0 {
+            self.by_value.remove(&self.values[number as usize].to_bits());
+            self.free.push(number);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.values.capacity() * size_of::<f64>()
+            + (self.cells.capacity() + self.free.capacity()) * size_of::<u32>()
+            // a byte of control for each place
+            + self.by_value.capacity() * (size_of::<(u64, u32)>() + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_comes_back() {
+        let values = [
+            Scalar::Missing,
+            Scalar::Bool(true),
+            Scalar::Bool(false),
+            Scalar::Other,
+            Scalar::Number(0.0),
+            Scalar::Number(-1.0),
+            Scalar::Number(536_870_911.0),
+            Scalar::Number(-536_870_911.0),
+            Scalar::Number(536_870_912.0),
+            Scalar::Number(-536_870_912.0),
+            Scalar::Number(0.5),
+            Scalar::Number(f64::MAX),
+            Scalar::Text(""),
+            Scalar::Text("a"),
+        ];
+        let mut cells = Cells::new(values.len());
+        for turn in 0..3 {
+            for row in 0..values.len() {
+                assert!(cells.set(row, values[(row + turn) % values.len()]));
+            }
+            let mut all = Bits::none(values.len());
+            (0..values.len()).for_each(|row| all.set(row, true));
+            for wanted in values {
+                let equal = |number: f64| wanted == Scalar::Number(number);
+                let found = cells.retain(&all, equal, |value| value == wanted);
+                let rows: Vec<_> = found.backwards(usize::MAX).collect();
+                let row = values.iter().position(|value| *value == wanted).unwrap();
+                assert_eq!(rows, [(row + values.len() - turn) % values.len()], "{wanted:?} in turn {turn}");
+            }
+        }
+        for row in 0..values.len() {
+            cells.set(row, Scalar::Missing);
+        }
+        assert_eq!((cells.numbers.by_value.len(), cells.numbers.free.len()), (0, 4));
+    }
+}

@@ -1,0 +1,215 @@
+//! The columns of a project, and how they follow what changes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mailwright_core::filter::columns::{Aspect, Columns};
+use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::time::Clock;
+use tokio::sync::{Mutex, OwnedRwLockReadGuard, RwLock};
+
+use super::load::{Part, Wanted, earlier_transactions};
+use super::{FRESH, Unfit};
+use crate::audience::contact_log::{self, LOG, News};
+use crate::body;
+use crate::database::db::Db;
+use crate::database::error::Result;
+use crate::database::placed_log::PLACED_AT_ONCE;
+use crate::database::tx::Rx;
+
+/// Rows of the log, and contacts in them, that whoever asks reads at once.
+const FEW: i64 = 20;
+const FEW_CONTACTS: usize = 200;
+/// Rows of the log that are read at a time, of a hundred contacts each.
+const MANY: i64 = 10;
+/// How many times as many are taken over together.
+const TOGETHER: usize = 20;
+/// Positions are given from more rows without one on; fewer than are read at a time.
+const UNPLACED: usize = 5;
+/// How often it is noted that the log is followed.
+const NOTED: Duration = Duration::from_mins(1);
+
+/// The columns of a project.
+#[derive(Debug)]
+pub(super) struct Kept {
+    project: ProjectNumber,
+    db: Db,
+    clock: Clock,
+    /// Most bytes that they may take.
+    most: usize,
+    state: Arc<RwLock<State>>,
+    bytes: AtomicUsize,
+    /// Whoever reads what changed; when it was last noted that the log is followed.
+    catching_up: Mutex<Option<Instant>>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    columns: Columns,
+    wanted: Arc<Wanted>,
+    /// Up to where the log was read.
+    position: i64,
+    /// The moment that the columns are true of was after this one.
+    as_of: Instant,
+    /// Only a part of what changed was taken over, so the columns are true of no moment.
+    is_between: bool,
+    /// The log went on without us, or the columns do not fit in any more.
+    is_lost: bool,
+}
+
+impl State {
+    /// The columns; `None` where they are true of no moment.
+    pub(super) fn columns(&self) -> Option<&Columns> {
+        (!self.is_lost && !self.is_between).then_some(&self.columns)
+    }
+}
+
+impl Kept {
+    /// Reads columns of all contacts.
+    pub(super) async fn load(
+        (db, clock): (&Db, &Clock),
+        project: ProjectNumber,
+        aspects: &BTreeSet<Aspect>,
+        most: usize,
+    ) -> Result<Result<Self, Unfit>> {
+        let now = clock.now();
+        let head = db.write(body!(async |tx| LOG.follow(tx, project, now).await)).await?;
+        earlier_transactions(db).await?;
+        let mut columns = Columns::new();
+        columns.add_columns(aspects);
+        let wanted = Wanted::of(aspects);
+        if wanted.load(db, project, most, &mut columns).await?.is_err() {
+            return Ok(Err(Unfit));
+        }
+        let state = State {
+            columns,
+            wanted: Arc::new(wanted),
+            position: head.position,
+            as_of: Instant::now(),
+            is_between: true,
+            is_lost: false,
+        };
+        let kept = Self {
+            project,
+            db: db.clone(),
+            clock: clock.clone(),
+            most,
+            state: Arc::new(RwLock::new(state)),
+            bytes: AtomicUsize::new(0),
+            catching_up: Mutex::default(),
+        };
+        kept.catch_up().await?;
+        Ok(Ok(kept))
+    }
+
+    /// The columns, which nobody changes meanwhile.
+    pub(super) async fn read(&self) -> OwnedRwLockReadGuard<State> {
+        Arc::clone(&self.state).read_owned().await
+    }
+
+    /// What they are about.
+    pub(super) async fn aspects(&self) -> BTreeSet<Aspect> {
+        self.state.read().await.columns.aspects().cloned().collect()
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Has the columns be true of now, or of a moment up to [`FRESH`] ago if much changed since.
+    pub(super) async fn be_fresh(&self) -> Result<()> {
+        let (position, is_young) = {
+            let state = self.state.read().await;
+            (state.position, state.as_of.elapsed() < FRESH)
+        };
+        let project = self.project;
+        let news = self.db.read(body!(async |rx| contact_log::since(rx, project, position, FEW).await));
+        match news.await? {
+            Some(news) if news.contacts.is_empty() => Ok(()),
+            Some(news) if is_young && (news.has_more || news.contacts.len() > FEW_CONTACTS) => Ok(()),
+            _ => self.catch_up().await,
+        }
+    }
+
+    /// Reads what changed. The contacts are read without holding anybody up; they are taken over together, so that the
+    /// columns are true of one moment, unless there are very many.
+    pub(super) async fn catch_up(&self) -> Result<()> {
+        // one at a time; who waited finds little to do
+        let mut noted = self.catching_up.lock().await;
+        let project = self.project;
+        if noted.is_none_or(|at| at.elapsed() >= NOTED) {
+            let now = self.clock.now();
+            self.db.write(body!(async |tx| LOG.follow(tx, project, now).await)).await?;
+            *noted = Some(Instant::now());
+        }
+        let (mut position, wanted) = {
+            let state = self.state.read().await;
+            (state.position, Arc::clone(&state.wanted))
+        };
+        let mut parts = Vec::new();
+        loop {
+            let (as_of, asked) = (Instant::now(), Arc::clone(&wanted));
+            let step = self.db.read(body!(async |rx| changes(rx, project, position, &asked).await));
+            let Some((news, part)) = step.await? else {
+                self.state.write().await.is_lost = true;
+                return Ok(());
+            };
+            position = news.position;
+            parts.push(part);
+            if !news.has_more || parts.len() == TOGETHER {
+                self.take_over(std::mem::take(&mut parts), &news, as_of).await;
+            }
+            if news.unplaced > UNPLACED {
+                // those without a position are told again and again
+                self.place().await?;
+            }
+            if !news.has_more {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn take_over(&self, parts: Vec<Part>, news: &News, as_of: Instant) {
+        let mut state = self.state.write().await;
+        let State { columns, wanted, .. } = &mut *state;
+        let fits = parts.into_iter().all(|part| wanted.put(part, columns));
+        let bytes = columns.bytes();
+        self.bytes.store(bytes, Ordering::Relaxed);
+        (state.position, state.as_of, state.is_between) = (news.position, as_of, news.has_more);
+        state.is_lost |= !fits || state.columns.is_full() || bytes > self.most;
+    }
+
+    /// Gives positions to the rows of the log that have none.
+    async fn place(&self) -> Result<()> {
+        let (project, now) = (self.project, self.clock.now());
+        loop {
+            let placed = self.db.write_in_background(body!(async |tx| LOG.place_new(tx, project, now).await));
+            if placed.await?.1 < PLACED_AT_ONCE as u64 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// What changed after a position of the log, and what the contacts have now, in one snapshot. `None` if the log does
+/// not tell any more.
+async fn changes(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    position: i64,
+    wanted: &Wanted,
+) -> Result<Option<(News, Part)>> {
+    rx.begin_snapshot().await?;
+    let step = async {
+        let Some(news) = contact_log::since(rx, project, position, MANY).await? else { return Ok(None) };
+        let contacts: Vec<ContactId> = news.contacts.iter().copied().collect();
+        let part = wanted.read_these(rx, project, contacts).await?;
+        Ok(Some((news, part)))
+    };
+    let step = step.await;
+    rx.end_snapshot().await?;
+    step
+}

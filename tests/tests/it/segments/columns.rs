@@ -1,0 +1,148 @@
+//! Filters that are judged in memory find who is there now, whatever changes the contacts, and from which process.
+
+use std::collections::BTreeMap;
+
+use mailwright_testkit::{App, Engine, both_engines};
+use mailwright_tests::{items, text, track_ok};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
+
+use super::only;
+
+/// What is expected of a contact.
+#[derive(Debug, Clone, Default)]
+struct Person {
+    id: String,
+    subscribed: bool,
+    plan: Option<&'static str>,
+    score: Option<i64>,
+    has_ordered: bool,
+}
+
+type People = BTreeMap<String, Person>;
+
+/// A condition, and whether it holds for somebody.
+type Rule = (Value, fn(&str, &Person) -> bool);
+
+fn rules() -> Vec<Rule> {
+    let test = |field: &str, operator: &str, value: Value| json!({"field": field, "operator": operator, "value": value});
+    let both = |one: Value, other: Value| json!({"logic": "AND", "groups": [{"filters": [one, other]}]});
+    let either = |one: Value, other: Value| json!({"logic": "OR", "groups": [{"filters": [one]}, {"filters": [other]}]});
+    let pro = || test("data.plan", "equals", json!("pro"));
+    let high = || test("data.score", "greaterThan", json!(50));
+    let ordered = || json!({"field": "event.order.placed", "operator": "triggered"});
+    vec![
+        (only(&pro()), |_, person| person.plan == Some("pro")),
+        (both(pro(), high()), |_, person| person.plan == Some("pro") && person.score > Some(50)),
+        (either(ordered(), high()), |_, person| person.has_ordered || person.score > Some(50)),
+        (only(&json!({"field": "data.plan", "operator": "notExists"})), |_, person| person.plan.is_none()),
+        (
+            both(test("subscribed", "equals", json!(true)), test("email", "contains", json!("7"))),
+            |email, person| person.subscribed && email.contains('7'),
+        ),
+    ]
+}
+
+/// Changes somebody in one of the ways in which somebody can be changed.
+async fn change(app: &App, people: &mut People, random: &mut StdRng) {
+    let email = format!("c{}@example.com", random.random_range(0..60));
+    let (plan, score) = (["pro", "free"][random.random_range(0..2)], random.random_range(0..100));
+    let Some(person) = people.get_mut(&email) else {
+        let body = json!({"email": email, "data": {"plan": plan, "score": score}, "subscribed": true});
+        let made = app.post("/contacts").json(&body).send().await.assert_status(201).json();
+        let id = text(&made["id"]).to_owned();
+        let person =
+            Person { id, subscribed: true, plan: Some(plan), score: Some(score), has_ordered: false };
+        people.insert(email, person);
+        return;
+    };
+    let path = format!("/contacts/{}", person.id);
+    match random.random_range(0..6) {
+        0 => {
+            track_ok(app, json!({"email": email, "event": "order.placed", "data": {"score": score}})).await;
+            (person.has_ordered, person.score) = (true, Some(score));
+        }
+        1 => {
+            app.patch(&path).json(&json!({"data": {"plan": null}})).send().await.assert_status(200);
+            person.plan = None;
+        }
+        2 => {
+            app.patch(&path).json(&json!({"subscribed": !person.subscribed})).send().await.assert_status(200);
+            person.subscribed = !person.subscribed;
+        }
+        3 => {
+            app.delete(&path).send().await.assert_status(204);
+            people.remove(&email);
+        }
+        _ => {
+            app.patch(&path)
+                .json(&json!({"data": {"plan": plan, "score": score}}))
+                .send()
+                .await
+                .assert_status(200);
+            (person.plan, person.score) = (Some(plan), Some(score));
+        }
+    }
+}
+
+/// How many filters a process judged in memory.
+async fn in_memory(app: &App) -> u64 {
+    let metrics = app.request("GET", "/metrics").send().await.assert_status(200).text();
+    let line =
+        metrics.lines().find(|line| line.starts_with("mailwright_audience_filters_total{by=\"memory\"}"));
+    line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
+}
+
+async fn preview(app: &App, condition: &Value) -> Value {
+    let body = json!({"condition": condition, "sample": 20});
+    app.post("/segments/preview").json(&body).send().await.assert_status(200).json()
+}
+
+async fn agree(app: &App, people: &People) {
+    for (condition, holds) in rules() {
+        let mut found: Vec<_> = people.iter().filter(|(email, person)| holds(email, person)).collect();
+        let answer = preview(app, &condition).await;
+        assert_eq!(answer["count"], found.len(), "{condition}");
+        // the newest first
+        found.sort_by(|(_, one), (_, other)| other.id.cmp(&one.id));
+        let wanted: Vec<_> = found.iter().take(20).map(|(_, person)| person.id.as_str()).collect();
+        let shown: Vec<_> = items(&answer["sample"]).iter().map(|contact| text(&contact["id"])).collect();
+        assert_eq!(shown, wanted, "{condition}");
+    }
+}
+
+both_engines! {
+    async fn what_is_found_in_memory_is_what_is_there(engine: Engine) {
+        let app = App::builder(engine).env("MAILWRIGHT_SEGMENTS_MEMORY_FROM_CONTACTS", "1").start().await;
+        let other = match engine {
+            Engine::Sqlite => None,
+            Engine::Postgres => Some(app.second_node().await),
+        };
+        let nodes: Vec<&App> = [&app].into_iter().chain(&other).collect();
+        let (mut people, mut random) = (People::new(), StdRng::seed_from_u64(7));
+        for _ in 0..40 {
+            change(&app, &mut people, &mut random).await;
+        }
+        for node in &nodes {
+            for (condition, _) in rules() {
+                node.eventually("the columns are read", async || {
+                    let before = in_memory(node).await;
+                    preview(node, &condition).await;
+                    (in_memory(node).await > before).then_some(())
+                })
+                .await;
+            }
+        }
+        for round in 0..30 {
+            for _ in 0..4 {
+                change(nodes[round % nodes.len()], &mut people, &mut random).await;
+            }
+            for node in &nodes {
+                let before = in_memory(node).await;
+                agree(node, &people).await;
+                assert_eq!(in_memory(node).await - before, rules().len() as u64, "all in memory");
+            }
+        }
+    }
+}

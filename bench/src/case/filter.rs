@@ -3,6 +3,8 @@
 //! A filter counts as new on a server that has just been started and has seen none. What the operating system keeps of
 //! the database's files is not taken from it.
 
+mod memory;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -93,7 +95,11 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     for (name, filter) in FILTERS {
         new(bench, &audience, name, filter).await?;
     }
-    maintained(bench, &audience).await
+    maintained(bench, &audience).await?;
+    memory::run(bench, &audience).await?;
+    // its contacts are not what they were
+    bench.audience = None;
+    Ok(())
 }
 
 /// A filter that no server has seen, each time on a server that has seen nothing.

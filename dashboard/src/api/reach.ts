@@ -74,9 +74,11 @@ async function sent(request: Request, isWrite: boolean): Promise<Response> {
   const wait = () => setTimeout(() => patience.abort(), isWrite ? WRITE_MS : READ_MS);
   let timer = wait();
   let response;
+  let isStream;
   try {
     response = await fetch(request, { signal: AbortSignal.any([request.signal, patience.signal]) });
-    if (!isOfType(response, 'text/event-stream')) {
+    isStream = isOfType(response, 'text/event-stream');
+    if (!isStream) {
       response = await whole(response, () => {
         clearTimeout(timer);
         timer = wait();
@@ -89,7 +91,7 @@ async function sent(request: Request, isWrite: boolean): Promise<Response> {
     clearTimeout(timer);
   }
   // a refusal on the way says that a write was not done, success says nothing
-  const isForeign = !isOwn(response) && (response.ok || !isWrite || UNREACHED.has(response.status));
+  const isForeign = !isStream && !isOwn(response) && (response.ok || !isWrite || UNREACHED.has(response.status));
   if (isForeign || (isWrite && !(await canBeRead(response)))) throw unanswered(isWrite);
   note(false);
   serviceTime(response.headers.get('date'));

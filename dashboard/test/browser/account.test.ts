@@ -207,7 +207,7 @@ test('who asks for a link hears that it was handed over, and has the focus there
     found.features.mail.own = true;
     await route.fulfill({ response, json: found });
   });
-  await page.route('**/auth/request-password-reset', (route) => route.fulfill({ json: { success: true } }));
+  await page.route('**/auth/request-password-reset', (route) => route.fulfill({ headers: { 'x-request-id': 'told' }, json: { success: true } }));
   await page.goto('auth/reset-password');
   await page.getByLabel('E-mail address').fill('grace@example.org');
   // it is there before it says something

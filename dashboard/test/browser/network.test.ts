@@ -120,3 +120,29 @@ test('a stream that ends at once is opened again after a pause, and none is open
   await again;
   await owner.close();
 });
+
+test('the page of a network that wants to be signed in to is no answer: the write may have been done, and is there', async () => {
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  await owner.open('segments');
+  await page.getByText('No segments yet').waitFor();
+  await owner.open('contacts');
+  await page.getByText('ada@example.org').first().waitFor();
+  await page.route(ANY_API, async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    await route.fetch();
+    return route.fulfill({ status: 200, contentType: 'text/html', body: '<h1>WiFi</h1>' });
+  });
+  await page.keyboard.press('n');
+  await page.keyboard.press('c');
+  const dialog = page.getByRole('dialog', { name: 'Add contact' });
+  await dialog.waitFor();
+  await page.keyboard.type('mary@example.org');
+  await page.keyboard.press('Enter');
+  await dialog.getByText(/^No answer came, so it may have been done or not\./).waitFor();
+  await page.unroute(ANY_API);
+  await page.keyboard.press('Escape');
+  await page.getByText('mary@example.org').first().waitFor();
+  await owner.close();
+});

@@ -139,3 +139,29 @@ test('a list of one’s own: members added, removed, put back, and the list dele
   await page.getByText('Segment Testers was deleted.').waitFor();
   await owner.close();
 });
+
+test('a condition that somebody else saved meanwhile is replaced only by who saw that', async () => {
+  const rule = (value: string) => ({ logic: 'AND', groups: [{ filters: [{ field: 'data.plan', operator: 'equals', value }] }] });
+  const made = await service.api('POST', '/segments', { body: { name: 'Shared', condition: rule('pro') } });
+  const stored = async () => (await service.api('GET', `/segments/${made.id}`)).condition.groups[0].filters[0].value;
+  const owner = await Visitor.of(service);
+  const { page } = owner;
+  await owner.signIn(service.owner);
+  await owner.open(`segments/${made.id}?tab=condition`);
+  const value = page.getByRole('combobox', { name: 'Value: plan', exact: true });
+  await value.fill('mine');
+  await service.api('PATCH', `/segments/${made.id}`, { body: { condition: rule('theirs') } });
+  await page.getByRole('button', { name: 'Save' }).click();
+  const told = page.getByText('Somebody else changed the condition meanwhile.');
+  await told.waitFor();
+  await owner.accessible('changed meanwhile');
+  assert.equal(await stored(), 'theirs');
+  await page.getByRole('button', { name: 'Take theirs' }).click();
+  await told.waitFor({ state: 'detached' });
+  assert.equal(await value.inputValue(), 'theirs');
+  await value.fill('mine');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  assert.equal(await stored(), 'mine');
+  await owner.close();
+});

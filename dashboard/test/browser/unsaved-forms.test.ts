@@ -35,7 +35,7 @@ test('the settings of a template are kept beside its mail, and its topic while t
   const { page } = owner;
   await owner.signIn(service.owner);
   owner.expectFault(/500/);
-  await page.route('**/topics', (route) => route.fulfill({ status: 500, json: {} }));
+  await page.route('**/topics', (route) => route.fulfill({ status: 500, headers: { 'x-request-id': 'told' }, json: {} }));
   await owner.open(`templates/${id}`);
   await page.getByLabel('Subject', { exact: true }).fill('Still being written');
   await tab(page, 'Settings').click();

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use mailwright_core::contact::Contact;
-use mailwright_core::filter::Filter;
+use mailwright_core::filter::{Condition, Filter, Group, Logic, TextTest};
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::columns::{Found, Page};
+use mailwright_store::audience::contact::{List, Sort};
 use mailwright_store::audience::{contact, filter, segment};
 use mailwright_store::{Door, body};
 
@@ -17,6 +18,12 @@ use crate::error::Result;
 
 /// How often columns follow what changes.
 const LOOK: Duration = Duration::from_millis(250);
+
+/// A filter that finds those that another one finds and for whom a few conditions hold as well.
+fn narrowed(tree: &Filter, conditions: Vec<Condition>) -> Filter {
+    let group = Group { conditions, nested: Some(Box::new(tree.clone())) };
+    Filter { logic: Logic::And, groups: vec![group] }
+}
 
 impl App {
     /// Starts to follow what changes, for the columns of this process. Every process that answers requests does so.
@@ -36,8 +43,8 @@ impl App {
         tree: Filter,
         now: Timestamp,
     ) -> Result<i64> {
-        if let Some(found) = self.in_columns(project, &tree, now, Page::default()).await? {
-            return Ok(found.count);
+        if let Some(found) = self.in_columns(project, vec![tree.clone()], now, Page::default()).await? {
+            return Ok(found.first().map_or(0, |found| found.count));
         }
         self.read_by(
             door,
@@ -49,6 +56,18 @@ impl App {
         .await
     }
 
+    /// How many contacts a filter finds, and how many of them are subscribed; `None` where the database has to count.
+    pub(crate) async fn split_found(
+        &self,
+        project: ProjectNumber,
+        tree: &Filter,
+        now: Timestamp,
+    ) -> Result<Option<(i64, i64)>> {
+        let both = vec![tree.clone(), narrowed(tree, vec![Condition::Subscribed(true)])];
+        let found = self.in_columns(project, both, now, Page::default()).await?;
+        Ok(found.and_then(|found| Some((found.first()?.count, found.last()?.count))))
+    }
+
     /// Some of the contacts that a filter finds, the newest first, and how many there are in all; `None` where the
     /// database has to look.
     pub(super) async fn page_found(
@@ -58,7 +77,8 @@ impl App {
         now: Timestamp,
         page: Page,
     ) -> Result<Option<(Vec<Contact>, i64)>> {
-        let Some(Found { count, newest }) = self.in_columns(project, tree, now, page).await? else {
+        let found = self.in_columns(project, vec![tree.clone()], now, page).await?;
+        let Some(Found { count, newest }) = found.and_then(|found| found.into_iter().next()) else {
             return Ok(None);
         };
         let read = self.read(body!(async |rx| contact::some(rx, project, &newest).await));
@@ -67,16 +87,41 @@ impl App {
         Ok(Some((contacts, count)))
     }
 
-    async fn in_columns(
+    /// The same for a page of a list of contacts, which may narrow down what the filter finds.
+    pub(super) async fn list_found(
         &self,
         project: ProjectNumber,
         tree: &Filter,
         now: Timestamp,
+        list: &List,
+    ) -> Result<Option<(Vec<Contact>, i64)>> {
+        if list.sort != Sort::CreatedAt || !list.descending {
+            return Ok(None);
+        }
+        if let Some(after) = list.after {
+            let previous = self.read(body!(async |rx| contact::get(rx, project, after).await));
+            if previous.await?.is_none() {
+                return Ok(None); // perhaps of another project
+            }
+        }
+        let search = list.search.clone().filter(|search| !search.is_empty());
+        let search = search.map(|search| Condition::Email(TextTest::Contains(search)));
+        let narrowed =
+            narrowed(tree, list.subscribed.map(Condition::Subscribed).into_iter().chain(search).collect());
+        let page = Page { after: list.after, offset: 0, limit: list.limit };
+        self.page_found(project, &narrowed, now, page).await
+    }
+
+    async fn in_columns(
+        &self,
+        project: ProjectNumber,
+        filters: Vec<Filter>,
+        now: Timestamp,
         page: Page,
-    ) -> Result<Option<Found>> {
-        let asked = tree.clone();
+    ) -> Result<Option<Vec<Found>>> {
+        let Some(asked) = filters.first().cloned() else { return Ok(None) };
         let segments = self.read(body!(async |rx| segment::resolve(rx, project, &asked).await)).await?;
-        let found = self.0.audience.columns.find(project, tree, &segments, now, page).await;
+        let found = self.0.audience.columns.find(project, filters, &segments, now, page).await;
         let found = found.unwrap_or_else(|error| {
             tracing::debug!(%error, project = project.0, "contacts could not be judged in memory");
             None

@@ -4,11 +4,14 @@
 //! appends the ids of the contacts, and those of contacts that it removed.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use mailwright_core::ids::{ChangeId, ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
+use crate::body;
+use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 use crate::database::placed_log::PlacedLog;
 use crate::database::tx::{Rx, Tx};
@@ -21,6 +24,19 @@ pub const LOG: PlacedLog = PlacedLog { rows: "contact_log", heads: "contact_foll
 const BYTES: usize = 16;
 /// Contacts in a row of the log.
 const MOST_IN_ROW: usize = 100;
+
+/// How long changes can be read. A log that nobody has followed for that long is off.
+const KEPT: Duration = Duration::from_mins(10);
+
+/// Removes what is old of the log of a project.
+pub async fn forget(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<()> {
+    if db.read(body!(async |rx| LOG.head(rx, project).await)).await?.is_none() {
+        return Ok(()); // nobody ever followed
+    }
+    let before = now.minus(KEPT);
+    while db.write_in_background(body!(async |tx| LOG.remove_old(tx, project, before, now).await)).await? {}
+    Ok(())
+}
 
 /// Appends contacts of projects whose log is on.
 pub(crate) async fn append(

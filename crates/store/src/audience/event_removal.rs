@@ -11,10 +11,10 @@ use crate::database::value::Arg;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 
-type Gone = (EventId, String, Timestamp);
+type Gone = (EventId, String, Timestamp, Option<ContactId>);
 
 fn read(row: &Row<'_>) -> Result<Gone> {
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
 }
 
 /// Removes events of a contact, at most so many; how many.
@@ -29,7 +29,7 @@ pub(crate) async fn of_contact(
         .all(
             "delete from events where project_id = $1 and id in \
              (select id from events where project_id = $1 and contact_id = $2 limit $3) \
-             returning id, name, created_at",
+             returning id, name, created_at, contact_id",
             args![project, contact, limit],
             read,
         )
@@ -50,7 +50,7 @@ pub(crate) async fn of_mails(
     let gone = tx
         .all(
             "delete from events where project_id = $1 and contact_id = $2 and email_id {in $3} \
-             returning id, name, created_at",
+             returning id, name, created_at, contact_id",
             &[project.into(), contact.into(), mails],
             read,
         )
@@ -70,7 +70,7 @@ pub(crate) async fn of_mail(
     let gone = tx
         .all(
             "delete from events where project_id = $1 and name = $2 and id >= $4 and id < $5 and email_id = $3 \
-             returning id, name, created_at",
+             returning id, name, created_at, contact_id",
             args![project, name, mail, EventId::first_of(from), EventId::first_of(until)],
             read,
         )
@@ -79,9 +79,12 @@ pub(crate) async fn of_mail(
 }
 
 async fn forget(tx: &Tx<'_>, project: ProjectNumber, gone: &[Gone], deltas: &mut Deltas) -> Result<()> {
-    for (_, name, _) in gone {
+    for (_, name, at, contact) in gone {
         deltas.add(project, Counter::Event, name, -1);
+        if let Some(contact) = contact {
+            deltas.followed(project, *contact, *at);
+        }
     }
-    let gone = gone.iter().map(|(id, name, at)| (*id, name.as_str(), *at));
+    let gone = gone.iter().map(|(id, name, at, _)| (*id, name.as_str(), *at));
     event_counts::forget(tx, project, gone, deltas).await
 }

@@ -18,11 +18,11 @@ pub(crate) type Touched = BTreeMap<(ProjectNumber, ContactId), Timestamp>;
 const TRACKS: i64 = 1;
 const FOLLOWS: i64 = 2;
 
-/// Tells whoever wants to know. Segments are not told of those that `is_judged` says they are true of already, nor of
-/// contacts that are `gone`.
-pub(crate) async fn tell(tx: &Tx<'_>, touched: &Touched, gone: &Touched, is_judged: bool) -> Result<()> {
+/// Tells whoever wants to know. Segments are not told of those that `is_judged` says they are true of already, nor of what
+/// is `also` followed.
+pub(crate) async fn tell(tx: &Tx<'_>, touched: &Touched, also: &Touched, is_judged: bool) -> Result<()> {
     let projects: BTreeSet<ProjectNumber> =
-        touched.keys().chain(gone.keys()).map(|(project, _)| *project).collect();
+        touched.keys().chain(also.keys()).map(|(project, _)| *project).collect();
     if projects.is_empty() {
         return Ok(());
     }
@@ -40,8 +40,8 @@ pub(crate) async fn tell(tx: &Tx<'_>, touched: &Touched, gone: &Touched, is_judg
     let tracked = |project: ProjectNumber| !is_judged && interested.contains(&(TRACKS, project));
     queue(tx, touched.iter().filter(|((project, _), _)| tracked(*project)).collect()).await?;
     let followed = |project: ProjectNumber| interested.contains(&(FOLLOWS, project));
-    let changed = touched.keys().chain(gone.keys()).filter(|(project, _)| followed(*project));
-    let at = touched.values().chain(gone.values()).max().copied().unwrap_or_default();
+    let changed = touched.keys().chain(also.keys()).filter(|(project, _)| followed(*project));
+    let at = touched.values().chain(also.values()).max().copied().unwrap_or_default();
     contact_log::append(tx, &changed.copied().collect(), at).await
 }
 

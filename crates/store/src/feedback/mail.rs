@@ -177,6 +177,7 @@ pub async fn save(
     held::forget(tx, project, &known.map(|mail| mail.id).collect::<Vec<_>>()).await?;
     for mail in changed {
         count(deltas, project, mail, at);
+        deltas.followed(project, mail.contact, at);
     }
     Ok(())
 }

@@ -22,8 +22,8 @@ use crate::insight::counter::{Counter, Sums};
 pub struct Deltas {
     sums: Sums,
     touched: Touched,
-    /// The contacts that are gone.
-    gone: Touched,
+    /// More contacts that columns in memory have to follow.
+    followed: Touched,
     /// Whether tracked segments are true of what was touched already.
     is_judged: bool,
     happened: Vec<Happened>,
@@ -48,9 +48,10 @@ impl Deltas {
         self.touched.insert((project, contact), at);
     }
 
-    /// Notes that a contact is gone.
-    pub(crate) fn gone(&mut self, project: ProjectNumber, contact: ContactId, at: Timestamp) {
-        self.gone.insert((project, contact), at);
+    /// Notes that a contact is gone, or changed in a way that nobody joins or leaves a segment by. Columns in memory follow
+    /// it.
+    pub(crate) fn followed(&mut self, project: ProjectNumber, contact: ContactId, at: Timestamp) {
+        self.followed.insert((project, contact), at);
     }
 
     /// Notes an event, which may begin executions of workflows or be waited for.
@@ -87,7 +88,7 @@ impl Deltas {
         let changed: BTreeSet<ProjectNumber> = self.touched.keys().map(|(project, _)| *project).collect();
         let listeners = enrol::listeners(tx, &self.happened, &changed);
         let (noted, added, listeners) = join3(
-            touched::tell(tx, &self.touched, &self.gone, self.is_judged),
+            touched::tell(tx, &self.touched, &self.followed, self.is_judged),
             self.sums.save(tx),
             listeners,
         )

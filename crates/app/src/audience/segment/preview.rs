@@ -84,6 +84,9 @@ impl App {
         let tree = self.condition_of_none(number, condition).await?;
         let limit = list.limit;
         list.limit += 1; // one more tells whether there is more
+        if let Some(found) = self.list_found(number, &tree, now, &list).await? {
+            return page_of(Ok(found), limit);
+        }
         let read = self.0.db.read_slow(
             number,
             body!(async |rx| {

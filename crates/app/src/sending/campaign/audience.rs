@@ -5,10 +5,11 @@ use mailwright_core::filter::{Filter, References};
 use mailwright_core::ids::{CampaignId, ProjectNumber};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
 use mailwright_store::audience::segment;
 use mailwright_store::body;
 use mailwright_store::sending::campaign as store;
-use mailwright_store::sending::campaign::audience::{self, Counted, Mailing};
+use mailwright_store::sending::campaign::audience::{self, Counted, Mailing, Members, Split};
 use mailwright_store::{Error as StoreError, Rx};
 
 use crate::App;
@@ -42,11 +43,14 @@ impl App {
         if let Some(refused) = unknown.await? {
             return Err(refused);
         }
+        let named = audience.clone();
+        let members = self.read(body!(async |rx| audience::resolve(rx, number, &named).await)).await?;
+        let known = self.split_members(number, &members, now).await?;
         let counted = self.0.db.read_slow(
             number,
             body!(async |rx| {
                 let members = audience::resolve(rx, number, &audience).await?;
-                audience::count(rx, number, &members, &mailing, now).await
+                audience::count(rx, number, &members, known, &mailing, now).await
             }),
         );
         counted.await.map_err(|error| match error {
@@ -55,6 +59,18 @@ impl App {
             }
             other => other.into(),
         })
+    }
+
+    /// How many contacts an audience has that is a filter, where they can be counted in memory.
+    pub(super) async fn split_members(
+        &self,
+        number: ProjectNumber,
+        members: &Members,
+        now: Timestamp,
+    ) -> Result<Option<Split>> {
+        let Members::Found(tree, _) = members else { return Ok(None) };
+        let found = self.split_found(number, tree, now).await?;
+        Ok(found.map(|(all, subscribed)| Split { subscribed, unsubscribed: all - subscribed }))
     }
 
     /// What decides who of its audience gets a campaign.

@@ -144,6 +144,7 @@ impl Kept {
             let now = self.clock.now();
             self.db.write(body!(async |tx| LOG.follow(tx, project, now).await)).await?;
             *noted = Some(Instant::now());
+            contact_log::forget(&self.db, project, now).await?;
         }
         let (mut position, wanted) = {
             let state = self.state.read().await;

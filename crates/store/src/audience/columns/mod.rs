@@ -99,17 +99,18 @@ impl AudienceColumns {
         Self(Arc::new(Shared { db, clock, limits, projects: Mutex::default() }))
     }
 
-    /// What a filter finds, judged at `now`, of the contacts as they are or were up to [`FRESH`] ago. `None` where there are no columns for it; then they
+    /// What filters find, judged at `now`, of the contacts as they are or were up to [`FRESH`] ago. `None` where there are no columns for it; then they
     /// are loaded in the background, if they can be.
     pub async fn find(
         &self,
         project: ProjectNumber,
-        tree: &Filter,
+        filters: Vec<Filter>,
         segments: &Segments,
         now: Timestamp,
         page: Page,
-    ) -> Result<Option<Found>> {
-        let aspects = tree.aspects(segments.trees());
+    ) -> Result<Option<Vec<Found>>> {
+        let aspects: BTreeSet<Aspect> =
+            filters.iter().flat_map(|filter| filter.aspects(segments.trees())).collect();
         // who is a stored member is not in the log
         if self.0.limits.bytes == 0 || aspects.iter().any(|aspect| matches!(aspect, Aspect::Segment(_))) {
             return Ok(None);
@@ -119,12 +120,15 @@ impl AudienceColumns {
             return Ok(None);
         };
         kept.be_fresh().await?;
-        let (tree, trees) = (tree.clone(), segments.trees().clone());
+        let trees = segments.trees().clone();
         let state = kept.read().await;
         let found = tokio::task::spawn_blocking(move || {
             let columns = state.columns()?;
-            let found = columns.find(&tree, &trees, now).ok()?;
-            Some(page_of(columns, &found, page))
+            let found = filters.iter().map(|filter| {
+                let found = columns.find(filter, &trees, now).ok()?;
+                Some(page_of(columns, &found, page))
+            });
+            found.collect::<Option<Vec<Found>>>()
         });
         let found = found.await.map_err(|e| Error::Panicked(e.to_string()))?;
         if found.is_none() {

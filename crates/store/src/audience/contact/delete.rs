@@ -78,7 +78,7 @@ pub async fn delete(
     let most = events.max(emails.len()).max(kept).max(captured).max(received).max(executions) as i64;
     if most == DELETE_CHUNK {
         // its events and mails are fewer
-        deltas.gone(project, id, now);
+        deltas.followed(project, id, now);
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);
     }
@@ -95,7 +95,7 @@ pub(crate) async fn remove(
     deltas: &mut Deltas,
     now: Timestamp,
 ) -> Result<()> {
-    deltas.gone(project, contact.id, now);
+    deltas.followed(project, contact.id, now);
     segment::forget(tx, project, contact.id).await?;
     consent::forget_contact(tx, project, contact.id).await?;
     former_address::forget_contact(tx, project, contact.id).await?;

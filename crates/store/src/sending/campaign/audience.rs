@@ -155,9 +155,11 @@ impl Counted {
 
 /// Contacts by their subscription.
 #[derive(Debug, Clone, Copy)]
-struct Split {
-    subscribed: i64,
-    unsubscribed: i64,
+pub struct Split {
+    /// Those that are subscribed.
+    pub subscribed: i64,
+    /// Those that are not.
+    pub unsubscribed: i64,
 }
 
 /// What decides who of an audience gets a mail.
@@ -218,15 +220,17 @@ async fn count_choices(
 }
 
 /// Counts the contacts of an audience for a mail. Of what holds back mail, the project's list of addresses is counted; its
-/// rules, and the list of the instance, are looked at when a contact is frozen.
+/// rules, and the list of the instance, are looked at when a contact is frozen. How many contacts there are in all may be
+/// `known` already.
 pub async fn count(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     members: &Members,
+    known: Option<Split>,
     mailing: &Mailing,
     now: Timestamp,
 ) -> Result<Counted> {
-    let mut counted = count_subscribed(rx, project, members, mailing.kind, now).await?;
+    let mut counted = count_subscribed(rx, project, (members, known), mailing.kind, now).await?;
     if let Some(topic) = mailing.topic() {
         let others = count_choices(rx, project, members, (mailing.kind, topic), now).await?;
         let left = counted.recipients();
@@ -238,15 +242,17 @@ pub async fn count(
 async fn count_subscribed(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
-    members: &Members,
+    (members, known): (&Members, Option<Split>),
     kind: TemplateType,
     now: Timestamp,
 ) -> Result<Counted> {
     let source = source(rx, project, members, now).await?;
-    let all = if let Members::All = members {
-        everybody(rx, project).await?
-    } else {
-        split(rx, &source, source.tables.to_owned()).await?
+    let all = match (members, known) {
+        (Members::All, _) => everybody(rx, project).await?,
+        (_, Some(known)) => known,
+        (Members::Stored(_) | Members::Found(..), None) => {
+            split(rx, &source, source.tables.to_owned()).await?
+        }
     };
     let any = rx
         .optional("select 1 from suppressions where project_id = $1 limit 1", args![project], |_| Ok(()))

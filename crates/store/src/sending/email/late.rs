@@ -1,7 +1,7 @@
 //! Storing that mails were taken although they no longer wait.
 
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
-use mailwright_core::ids::{EmailId, ProjectNumber, StepId, WorkflowId};
+use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, StepId, WorkflowId};
 use mailwright_core::rollup::Metric;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
@@ -28,6 +28,7 @@ struct Ended {
     recipient: String,
     origin: Option<(WorkflowId, StepId)>,
     is_sent: bool,
+    contact: ContactId,
 }
 
 /// Stores that mails were taken although [`conclude`](fn@super::conclude) found that they no longer wait: a former
@@ -62,6 +63,7 @@ pub async fn conclude_late(
                 | EmailStatus::Bounced
         );
         append_sent(tx, outcome, &ended, is_settled, now).await?;
+        deltas.followed(project, ended.contact, now);
         if !ended.is_sent && outcome.sent_at.is_some() {
             rollup::count_mail(deltas.sums(), project, Metric::Sent, (id, &ended.recipient), 1);
         }
@@ -94,7 +96,7 @@ pub async fn conclude_late(
 
 async fn ended(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<Ended>> {
     tx.optional(
-        "select status, reason, sent_claim, recipient, workflow_id, step_id, sent_at is not null from emails where project_id = $1 and id = $2 {for_update}",
+        "select status, reason, sent_claim, recipient, workflow_id, step_id, sent_at is not null, contact_id from emails where project_id = $1 and id = $2 {for_update}",
         args![project, id],
         |r| {
             Ok(Ended {
@@ -104,6 +106,7 @@ async fn ended(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<O
                 recipient: r.get(3)?,
                 origin: r.get::<Option<WorkflowId>>(4)?.zip(r.get::<Option<StepId>>(5)?),
                 is_sent: r.get(6)?,
+                contact: r.get(7)?,
             })
         },
     )

@@ -27,19 +27,20 @@ pub(super) async fn agree(
     let columns = AudienceColumns::new(db.clone(), Clock::system(), limits);
     let page = Page { after: None, offset: 1, limit: 3 };
     if tree.aspects(segments.trees()).iter().any(|aspect| matches!(aspect, Aspect::Segment(_))) {
-        let found = columns.find(project, tree, segments, NOW, page).await.unwrap();
+        let found = columns.find(project, vec![tree.clone()], segments, NOW, page).await.unwrap();
         prop_assert!(found.is_none(), "columns know who is in a segment");
         return Ok(());
     }
     let found = async {
         loop {
-            if let Some(found) = columns.find(project, tree, segments, NOW, page).await.unwrap() {
+            if let Some(found) = columns.find(project, vec![tree.clone()], segments, NOW, page).await.unwrap()
+            {
                 break found;
             }
             tokio::task::yield_now().await;
         }
     };
-    let found = tokio::time::timeout(PATIENCE, found).await.expect("columns are read");
+    let found = tokio::time::timeout(PATIENCE, found).await.expect("columns are read").remove(0);
     prop_assert_eq!(found.count, members.len() as i64, "{:?}", tree);
     prop_assert_eq!(&found.newest[..], &members[members.len().min(1)..members.len().min(4)], "{:?}", tree);
     prop_assert!(columns.bytes() > 0);

@@ -69,6 +69,8 @@ export function bytes(size: number): string {
   return new Intl.NumberFormat(locale, {
     style: 'unit',
     unit: units[step] ?? 'byte',
+    // the short name of a byte has no plural
+    unitDisplay: step === 0 ? 'long' : 'short',
     maximumFractionDigits: step === 0 ? 0 : 1,
   }).format(size / 1000 ** step);
 }

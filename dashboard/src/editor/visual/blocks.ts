@@ -167,7 +167,10 @@ export function insertBlock(editor: Editor, content: JSONContent): void {
     if (block) at = block.pos + block.node.nodeSize;
     tr.insert(at, node);
   }
-  view.dispatch(settle(tr, innermost(node, at)));
+  settle(tr, innermost(node, at));
+  // the words of a new button are there to be written over
+  if (node.type.name === 'button') tr.setSelection(TextSelection.create(tr.doc, at + 1, at + 1 + node.content.size));
+  view.dispatch(tr);
   view.focus();
 }
 

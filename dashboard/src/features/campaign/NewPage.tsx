@@ -29,6 +29,7 @@ export default function NewCampaignPage() {
   const [{ start: wanted, template: given }, setSearch] = useSearchState(SEARCH);
   const start: Start = given ? 'template' : wanted;
   const [source, setSource] = useState(given);
+  const [typed, setTyped] = useState('');
   const { data: senders } = useQuery(senderDomains());
   const { data: earlier } = useQuery(campaigns(1, '', ''));
   const last = earlier?.data.find((one) => senders?.includes(one.from.split('@')[1] ?? ''));
@@ -84,7 +85,16 @@ export default function NewCampaignPage() {
           <TextField name="name" label={t.name} hint={t.nameHint} autoFocus maxLength={100} required />
           {!isCopy && (
             <>
-              <TextField name="subject" label={t.subject} hint={t.subjectHint} maxLength={998} required />
+              <TextField
+                name="subject"
+                label={t.subject}
+                hint={t.subjectHint}
+                maxLength={998}
+                // it is there again after a look at another beginning
+                value={typed}
+                onChange={(event) => setTyped(event.target.value)}
+                required
+              />
               <div className="grid gap-4 sm:grid-cols-2">
                 <TextField
                   name="from"

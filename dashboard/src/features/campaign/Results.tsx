@@ -87,5 +87,5 @@ function Outcome({ id, of, name, type, count, machines }: OutcomeProps) {
 function Pace({ settled, waiting, at, isWhole }: { settled: number; waiting: number; at: number; isWhole: boolean }) {
   const pace = usePace(settled, at);
   if (!pace) return null;
-  return <>{t.pace(number(Math.max(1, Math.round(pace))), isWhole ? duration((waiting / pace) * 1000) : undefined)}</>;
+  return <>{t.pace(number(Math.max(1, Math.round(pace))), isWhole ? duration(Math.max(1, waiting / pace) * 1000) : undefined)}</>;
 }

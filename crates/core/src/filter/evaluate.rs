@@ -1,5 +1,6 @@
 //! Judges one contact in memory. `store::audience::filter` says the same in SQL.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -181,11 +182,16 @@ impl Comparison {
     }
 }
 
+/// Whether numbers are equal, as floats are: 0 is -0.
+pub(super) fn is_same(one: f64, other: f64) -> bool {
+    one.partial_cmp(&other).is_some_and(Ordering::is_eq)
+}
+
 impl Operand {
     fn equals(&self, value: Scalar<'_>) -> bool {
         match (self, value) {
             (Self::Bool(wanted), Scalar::Bool(value)) => value == *wanted,
-            (Self::Ordered(Ordered::Number(wanted)), Scalar::Number(value)) => value == *wanted,
+            (Self::Ordered(Ordered::Number(wanted)), Scalar::Number(value)) => is_same(value, *wanted),
             (Self::Ordered(Ordered::Text(wanted)), Scalar::Text(value)) => value == wanted,
             (Self::Ordered(Ordered::Date(wanted)), Scalar::Text(value)) => {
                 value.starts_with(wanted.day()) && date::compare(value, wanted).is_some()

@@ -26,7 +26,7 @@ const INTEGERS: f64 = (1 << 29) as f64;
 /// A column of values.
 #[derive(Debug, Default)]
 pub(super) struct Cells {
-    cells: Vec<u32>,
+    rows: Vec<u32>,
     numbers: Numbers,
     texts: Texts,
 }
@@ -46,23 +46,23 @@ impl<F: Fn(f64) -> bool + Copy> NumberTest for F {
 impl Cells {
     /// So many rows without a value.
     pub(super) fn new(rows: usize) -> Self {
-        Self { cells: vec![0; rows], ..Self::default() }
+        Self { rows: vec![0; rows], ..Self::default() }
     }
 
     /// Makes room for a row, which has no value.
     pub(super) fn insert(&mut self, row: usize) {
-        self.cells.insert(row, 0);
+        self.rows.insert(row, 0);
     }
 
     /// Sets the value of a row. Returns whether there was room for it.
     pub(super) fn set(&mut self, row: usize, value: Scalar<'_>) -> bool {
-        let before = self.cells[row];
+        let before = self.rows[row];
         // first, so that a text that stays is not taken away in between
         let (cell, fits) = match self.cell(value) {
             Some(cell) => (cell, true),
             None => (0, false),
         };
-        self.cells[row] = cell;
+        self.rows[row] = cell;
         match before & TYPE {
             NUMBER => self.numbers.take(before >> 2),
             TEXT => self.texts.take(before >> 2),
@@ -73,7 +73,7 @@ impl Cells {
 
     /// Keeps these rows; all others have no value.
     pub(super) fn keep(&mut self, rows: &[usize]) {
-        self.cells = rows.iter().map(|row| self.cells[*row]).collect();
+        self.rows = rows.iter().map(|row| self.rows[*row]).collect();
     }
 
     fn cell(&mut self, value: Scalar<'_>) -> Option<u32> {
@@ -81,7 +81,7 @@ impl Cells {
             Scalar::Missing => (SPECIAL, 0),
             Scalar::Bool(value) => (SPECIAL, 1 + u32::from(value)),
             Scalar::Other => (SPECIAL, 3),
-            Scalar::Number(number) if number.trunc() == number && number.abs() < INTEGERS => {
+            Scalar::Number(number) if number.fract() == 0.0 && number.abs() < INTEGERS => {
                 (INTEGER, (number as i32) as u32)
             }
             Scalar::Number(number) => (NUMBER, self.numbers.add(number)),
@@ -100,7 +100,7 @@ impl Cells {
         let specials = SPECIALS.map(&mut holds);
         let texts = (0..self.texts.numbers()).map(|number| holds(Scalar::Text(self.texts.get(number))));
         let texts: Vec<bool> = texts.collect();
-        within.retain_of(&self.cells, |cell| match cell & TYPE {
+        within.retain_of(&self.rows, |cell| match cell & TYPE {
             INTEGER => numbers.holds(f64::from(cell.cast_signed() >> 2)),
             NUMBER => numbers.holds(self.numbers.values[(cell >> 2) as usize]),
             TEXT => texts[(cell >> 2) as usize],
@@ -110,7 +110,7 @@ impl Cells {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        self.cells.capacity() * size_of::<u32>() + self.numbers.bytes() + self.texts.bytes()
+        self.rows.capacity() * size_of::<u32>() + self.numbers.bytes() + self.texts.bytes()
     }
 }
 
@@ -130,16 +130,13 @@ impl Numbers {
             self.cells[*number as usize] += 1;
             return *number;
         }
-        let number = match self.free.pop() {
-            Some(number) => {
-                (self.values[number as usize], self.cells[number as usize]) = (value, 1);
-                number
-            }
-            None => {
-                self.values.push(value);
-                self.cells.push(1);
-                self.values.len() as u32 - 1
-            }
+        let number = if let Some(number) = self.free.pop() {
+            (self.values[number as usize], self.cells[number as usize]) = (value, 1);
+            number
+        } else {
+            self.values.push(value);
+            self.cells.push(1);
+            self.values.len() as u32 - 1
         };
         self.by_value.insert(value.to_bits(), number);
         number

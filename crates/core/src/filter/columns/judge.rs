@@ -7,7 +7,7 @@ use super::bits::Bits;
 use super::cells::Cells;
 use super::{Aspect, Column, Columns, NEVER};
 use crate::filter::date::Moment;
-use crate::filter::evaluate::Scalar;
+use crate::filter::evaluate::{Scalar, is_same};
 use crate::filter::tree::{
     Comparison, Condition, DataTest, Filter, Group, Logic, Operand, Ordered, TextTest, TimeField,
 };
@@ -33,7 +33,7 @@ impl Columns {
     }
 
     fn column(&self, aspect: &Aspect) -> Result<&Column> {
-        self.columns.get(aspect).ok_or_else(|| Lacking(aspect.clone()))
+        self.by_aspect.get(aspect).ok_or_else(|| Lacking(aspect.clone()))
     }
 
     fn cells(&self, aspect: &Aspect) -> Result<&Cells> {
@@ -151,7 +151,7 @@ fn chosen(within: &Bits, set: &Bits, wanted: bool) -> Bits {
 }
 
 fn email(cells: &Cells, test: &TextTest, within: &Bits) -> Bits {
-    let holds = |value: Scalar<'_>| matches!(value, Scalar::Text(text) if test.matches(text));
+    let holds = |value: Scalar<'_>| matches!(value, Scalar::Text(address) if test.matches(address));
     cells.retain(within, |_| false, holds)
 }
 
@@ -161,11 +161,11 @@ fn data(cells: &Cells, test: &DataTest, within: &Bits, now: Timestamp) -> Bits {
     match test {
         DataTest::Equals(Operand::Ordered(Ordered::Number(wanted))) => {
             let wanted = *wanted;
-            cells.retain(within, move |number| number == wanted, holds)
+            cells.retain(within, move |number| is_same(number, wanted), holds)
         }
         DataTest::NotEquals(Operand::Ordered(Ordered::Number(unwanted))) => {
             let unwanted = *unwanted;
-            cells.retain(within, move |number| number != unwanted, holds)
+            cells.retain(within, move |number| !is_same(number, unwanted), holds)
         }
         DataTest::Compare(comparison, Ordered::Number(other)) => {
             let other = *other;

@@ -60,7 +60,7 @@ pub enum Fact<'f> {
 /// A column.
 #[derive(Debug)]
 enum Column {
-    Cells(Cells),
+    Cells(Box<Cells>),
     /// Milliseconds; [`NEVER`] where there is none.
     Times(Vec<i64>),
     Flags(Bits),
@@ -77,7 +77,7 @@ pub struct Columns {
     ids: Vec<ContactId>,
     /// The rows whose contact is not gone.
     present: Bits,
-    columns: BTreeMap<Aspect, Column>,
+    by_aspect: BTreeMap<Aspect, Column>,
     /// Whether a value did not fit in.
     is_full: bool,
 }
@@ -91,18 +91,18 @@ impl Columns {
     /// Adds columns, in which no contact has anything yet.
     pub fn add_columns(&mut self, aspects: &BTreeSet<Aspect>) {
         for aspect in aspects {
-            self.columns.entry(aspect.clone()).or_insert_with(|| Column::new(aspect, self.ids.len()));
+            self.by_aspect.entry(aspect.clone()).or_insert_with(|| Column::new(aspect, self.ids.len()));
         }
     }
 
     /// Removes a column.
     pub fn remove_column(&mut self, aspect: &Aspect) {
-        self.columns.remove(aspect);
+        self.by_aspect.remove(aspect);
     }
 
     /// What the columns are about.
     pub fn aspects(&self) -> impl Iterator<Item = &Aspect> {
-        self.columns.keys()
+        self.by_aspect.keys()
     }
 
     /// How many contacts there are.
@@ -123,7 +123,7 @@ impl Columns {
     /// Adds a contact, or sets what it has in all columns.
     pub fn put(&mut self, facts: &impl Facts) {
         let row = self.row(facts.contact().id);
-        for (aspect, column) in &mut self.columns {
+        for (aspect, column) in &mut self.by_aspect {
             let fact = match aspect {
                 Aspect::Email => Fact::Text(facts.contact().email.as_str()),
                 Aspect::Subscribed => Fact::Flag(facts.contact().subscribed),
@@ -145,7 +145,7 @@ impl Columns {
     /// Sets what a contact has in a column. One that is not there is left out.
     pub fn set(&mut self, id: ContactId, aspect: &Aspect, fact: Fact<'_>) {
         let Ok(row) = self.ids.binary_search(&id) else { return };
-        if let (true, Some(column)) = (self.present.get(row), self.columns.get_mut(aspect)) {
+        if let (true, Some(column)) = (self.present.get(row), self.by_aspect.get_mut(aspect)) {
             self.is_full |= !column.set(row, fact);
         }
     }
@@ -153,7 +153,7 @@ impl Columns {
     /// Sets a time of a contact unless it has a later one. One that is not there is left out.
     pub fn raise(&mut self, id: ContactId, aspect: &Aspect, time: Timestamp) {
         let Ok(row) = self.ids.binary_search(&id) else { return };
-        if let (true, Some(Column::Times(times))) = (self.present.get(row), self.columns.get_mut(aspect)) {
+        if let (true, Some(Column::Times(times))) = (self.present.get(row), self.by_aspect.get_mut(aspect)) {
             times[row] = times[row].max(time.0);
         }
     }
@@ -161,7 +161,7 @@ impl Columns {
     /// Takes all times from a contact, so that they can be raised anew.
     pub fn forget_times(&mut self, id: ContactId) {
         let Ok(row) = self.ids.binary_search(&id) else { return };
-        for column in self.columns.values_mut() {
+        for column in self.by_aspect.values_mut() {
             if let Column::Times(times) = column {
                 times[row] = NEVER;
             }
@@ -172,7 +172,7 @@ impl Columns {
     pub fn remove(&mut self, id: ContactId) {
         let Ok(row) = self.ids.binary_search(&id) else { return };
         self.present.set(row, false);
-        self.columns.values_mut().for_each(|column| column.clear(row));
+        self.by_aspect.values_mut().for_each(|column| column.clear(row));
         let gone = self.ids.len() - self.contacts();
         if gone >= MOVED_FROM && gone * 2 > self.ids.len() {
             self.move_together();
@@ -185,7 +185,7 @@ impl Columns {
             Err(row) => {
                 self.ids.insert(row, id);
                 self.present.insert(row);
-                self.columns.values_mut().for_each(|column| column.insert(row));
+                self.by_aspect.values_mut().for_each(|column| column.insert(row));
                 row
             }
         };
@@ -196,7 +196,7 @@ impl Columns {
     fn move_together(&mut self) {
         let rows: Vec<usize> = (0..self.ids.len()).filter(|row| self.present.get(*row)).collect();
         self.ids = rows.iter().map(|row| self.ids[*row]).collect();
-        self.columns.values_mut().for_each(|column| column.keep(&rows));
+        self.by_aspect.values_mut().for_each(|column| column.keep(&rows));
         self.present = self.present.kept(&rows);
     }
 
@@ -214,14 +214,14 @@ impl Columns {
     pub fn bytes(&self) -> usize {
         self.ids.capacity() * size_of::<ContactId>()
             + self.present.bytes()
-            + self.columns.values().map(Column::bytes).sum::<usize>()
+            + self.by_aspect.values().map(Column::bytes).sum::<usize>()
     }
 }
 
 impl Column {
     fn new(aspect: &Aspect, rows: usize) -> Self {
         match aspect {
-            Aspect::Email | Aspect::Data(_) => Self::Cells(Cells::new(rows)),
+            Aspect::Email | Aspect::Data(_) => Self::Cells(Box::new(Cells::new(rows))),
             Aspect::UpdatedAt | Aspect::Event(_) | Aspect::Activity(_) => Self::Times(vec![NEVER; rows]),
             Aspect::Subscribed | Aspect::Segment(_) => Self::Flags(Bits::none(rows)),
         }

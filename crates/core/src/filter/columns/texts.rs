@@ -46,15 +46,12 @@ impl Texts {
         let span = Span { start, len: u32::try_from(text.len()).ok()?, cells: 1 };
         u32::try_from(self.bytes.len() + text.len()).ok()?;
         self.bytes.extend_from_slice(text.as_bytes());
-        let number = match self.free.pop() {
-            Some(number) => {
-                self.spans[number as usize] = span;
-                number
-            }
-            None => {
-                self.spans.push(span);
-                self.spans.len() as u32 - 1
-            }
+        let number = if let Some(number) = self.free.pop() {
+            self.spans[number as usize] = span;
+            number
+        } else {
+            self.spans.push(span);
+            self.spans.len() as u32 - 1
         };
         let (bytes, spans, hasher) = (&self.bytes, &self.spans, &self.hasher);
         let hash_of = |number: &u32| {

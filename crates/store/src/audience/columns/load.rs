@@ -355,7 +355,9 @@ async fn mails(db: &Db, project: ProjectNumber, columns: &mut Columns) -> Result
         let part = part.await?;
         let is_last = part.len() < EVENTS;
         after = part.last().map_or(after, |(id, ..)| *id);
-        part.into_iter().for_each(|(_, contact, times)| put_times(contact, times, columns));
+        for (_, contact, times) in part {
+            put_times(contact, times, columns);
+        }
         if is_last {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 //! these fields, and whatever else it looks at, read in the background ([`load`]), and from then on filters are judged
 //! in memory (`core::filter::columns`). Until then, and for what columns do not know, the database counts.
 //!
-//! Every transaction puts the contacts that it changes into a log ([`contact_log`]), and columns follow it
+//! Every transaction puts the contacts that it changes into a log ([`contact_log`](super::contact_log)), and columns follow it
 //! ([`kept`]): the contacts that changed are read anew, in one snapshot together with the log, so that columns
 //! are true of one moment. A count asks the log first. If few contacts changed, it reads them and is exact as of now. If
 //! many did, it is exact as of a moment up to [`FRESH`] ago.

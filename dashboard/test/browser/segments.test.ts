@@ -154,6 +154,8 @@ test('a condition that somebody else saved meanwhile is replaced only by who saw
   await page.getByRole('button', { name: 'Save' }).click();
   const told = page.getByText('Somebody else changed the condition meanwhile.');
   await told.waitFor();
+  // what was counted before is faint until it is counted anew
+  await page.locator('main [aria-busy=true]').waitFor({ state: 'detached' });
   await owner.accessible('changed meanwhile');
   assert.equal(await stored(), 'theirs');
   await page.getByRole('button', { name: 'Take theirs' }).click();

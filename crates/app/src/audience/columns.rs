@@ -1,13 +1,15 @@
 //! Filters of large projects, judged in memory where that is possible (`store::audience::columns`).
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mailwright_core::contact::Contact;
 use mailwright_core::filter::{Condition, Filter, Group, Logic, TextTest};
-use mailwright_core::ids::ProjectNumber;
+use mailwright_core::ids::{ProjectNumber, SegmentId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::columns::{Found, Page};
 use mailwright_store::audience::contact::{List, Sort};
+use mailwright_store::audience::filter::Segments;
 use mailwright_store::audience::{contact, filter, segment};
 use mailwright_store::{Door, body};
 
@@ -46,6 +48,17 @@ impl App {
         if let Some(found) = self.in_columns(project, vec![tree.clone()], now, Page::default()).await? {
             return Ok(found.first().map_or(0, |found| found.count));
         }
+        self.count_in_database(door, project, tree, now).await
+    }
+
+    /// The same by the database alone.
+    pub(super) async fn count_in_database(
+        &self,
+        door: Door,
+        project: ProjectNumber,
+        tree: Filter,
+        now: Timestamp,
+    ) -> Result<i64> {
         self.read_by(
             door,
             body!(async |rx| {
@@ -109,7 +122,9 @@ impl App {
         let narrowed =
             narrowed(tree, list.subscribed.map(Condition::Subscribed).into_iter().chain(search).collect());
         let page = Page { after: list.after, offset: 0, limit: list.limit };
-        self.page_found(project, &narrowed, now, page).await
+        let found = self.page_found(project, &narrowed, now, page).await?;
+        // the total stands beside the first page
+        Ok(found.map(|(contacts, total)| (contacts, if list.after.is_some() { 0 } else { total })))
     }
 
     async fn in_columns(
@@ -119,9 +134,18 @@ impl App {
         now: Timestamp,
         page: Page,
     ) -> Result<Option<Vec<Found>>> {
-        let Some(asked) = filters.first().cloned() else { return Ok(None) };
-        let segments = self.read(body!(async |rx| segment::resolve(rx, project, &asked).await)).await?;
-        let found = self.0.audience.columns.find(project, filters, &segments, now, page).await;
+        let columns = &self.0.audience.columns;
+        if !columns.is_on() {
+            return Ok(None);
+        }
+        let named: BTreeSet<SegmentId> =
+            filters.iter().flat_map(|filter| filter.references().segments).collect();
+        let segments = if named.is_empty() {
+            Segments::new()
+        } else {
+            self.read(body!(async |rx| segment::resolve_all(rx, project, named).await)).await?
+        };
+        let found = columns.find(project, filters, &segments, now, page).await;
         let found = found.unwrap_or_else(|error| {
             tracing::debug!(%error, project = project.0, "contacts could not be judged in memory");
             None

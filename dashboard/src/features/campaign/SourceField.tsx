@@ -1,13 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { TemplateField } from '#/features/template/TemplateField';
 import { Combobox } from '#/ui/combobox';
-import { useDebounced } from '#/ui/debounced';
+import { useSearchText } from '#/ui/debounced';
 import { campaign, campaigns } from './queries';
 import { t } from './texts';
-
-/** How long somebody has to pause before what they type is searched for, in milliseconds. */
-const PAUSE_MS = 150;
 
 interface SourceProps {
   value: string;
@@ -21,8 +17,7 @@ export function SourceField({ kind, ...chosen }: SourceProps & { kind: 'template
 }
 
 function CampaignField({ value, onChange }: SourceProps) {
-  const [typed, setTyped] = useState('');
-  const search = useDebounced(typed.trim(), PAUSE_MS);
+  const { search, isTyping, type } = useSearchText();
   const found = useQuery(campaigns(1, '', search));
   // one that the address names is not always among those found
   const named = useQuery({ ...campaign(value), enabled: value !== '' });
@@ -33,8 +28,8 @@ function CampaignField({ value, onChange }: SourceProps) {
       valueLabel={named.data?.name ?? (value && '…')}
       options={(found.data?.data ?? []).map((one) => ({ value: one.id, label: one.name, hint: one.subject.slice(0, 40) }))}
       placeholder={t.searchSource.campaign}
-      onSearch={setTyped}
-      isSearching={typed.trim() !== search || found.isPending || found.isPlaceholderData}
+      onSearch={type}
+      isSearching={isTyping || found.isPending || found.isPlaceholderData}
       onChange={onChange}
       required
     />

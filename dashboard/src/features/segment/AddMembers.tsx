@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { api, call } from '#/api/client';
 import { projectKey, queries } from '#/api/query';
 import { SuggestField } from '#/ui/suggest-field';
-import { useDebounced } from '#/ui/debounced';
+import { useSearchText } from '#/ui/debounced';
 import { Dialog } from '#/ui/dialog';
 import { Checkbox, Form, SubmitButton, TextArea } from '#/ui/form';
 import { Banner } from '#/ui/status';
@@ -70,8 +70,7 @@ export function AddMembers({ segment, open, onClose }: { segment: string; open: 
 }
 
 function ContactFinder({ onFound }: { onFound: (email: string) => void }) {
-  const [text, setText] = useState('');
-  const search = useDebounced(text.trim(), 150);
+  const { typed, search, type } = useSearchText();
   const found = useQuery({
     queryKey: projectKey('contacts', 'find', search),
     queryFn: ({ signal }) => call(api.GET('/contacts', { params: { query: { search, limit: 10 } }, signal })),
@@ -83,13 +82,13 @@ function ContactFinder({ onFound }: { onFound: (email: string) => void }) {
     <SuggestField
       label={t.findContact}
       placeholder={t.findContact}
-      value={text}
+      value={typed}
       suggestions={contacts.map((one) => ({ value: one.email, text: one.email }))}
       nothing={search !== '' && found.data ? t.nobodyFound : undefined}
-      onType={setText}
+      onType={type}
       onChoose={(chosen) => {
         onFound(chosen.value);
-        setText('');
+        type('');
       }}
     />
   );

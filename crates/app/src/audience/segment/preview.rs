@@ -63,7 +63,7 @@ impl App {
             );
             read.await?
         };
-        let counting = self.count_found(Door::Slow(number), number, tree, now);
+        let counting = self.count_in_database(Door::Slow(number), number, tree, now);
         let counted = match tokio::time::timeout(PATIENCE, counting).await {
             Ok(Ok(counted)) => Some(counted),
             Ok(Err(error)) if error.is_too_slow() => None,

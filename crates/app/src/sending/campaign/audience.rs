@@ -43,15 +43,11 @@ impl App {
         if let Some(refused) = unknown.await? {
             return Err(refused);
         }
-        let named = audience.clone();
-        let members = self.read(body!(async |rx| audience::resolve(rx, number, &named).await)).await?;
+        let members = self.read(body!(async |rx| audience::resolve(rx, number, &audience).await)).await?;
         let known = self.split_members(number, &members, now).await?;
         let counted = self.0.db.read_slow(
             number,
-            body!(async |rx| {
-                let members = audience::resolve(rx, number, &audience).await?;
-                audience::count(rx, number, &members, known, &mailing, now).await
-            }),
+            body!(async |rx| audience::count(rx, number, &members, known, &mailing, now).await),
         );
         counted.await.map_err(|error| match error {
             StoreError::TooManyConditions => {

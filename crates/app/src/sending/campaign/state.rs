@@ -101,13 +101,12 @@ impl App {
 
     async fn count_slowly(&self, number: ProjectNumber, before: Campaign, now: Timestamp) -> Result<i64> {
         let (known, mailing) = (before.recipients, self.mailing(number, &before).await?);
-        let named = before.audience.clone();
-        let members = self.read(body!(async |rx| audience::resolve(rx, number, &named).await)).await?;
+        let members =
+            self.read(body!(async |rx| audience::resolve(rx, number, &before.audience).await)).await?;
         let split = self.split_members(number, &members, now).await?;
         let counted = self.read_slow(
             number,
             body!(async |rx| {
-                let members = audience::resolve(rx, number, &before.audience).await?;
                 let contacts = counter::value(rx, number, Counter::Contacts, "").await?;
                 if contacts <= COUNTED || split.is_some() || matches!(members, audience::Members::All) {
                     let counted = audience::count(rx, number, &members, split, &mailing, now).await?;

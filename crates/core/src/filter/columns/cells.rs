@@ -31,18 +31,6 @@ pub(super) struct Cells {
     texts: Texts,
 }
 
-/// What a test says of numbers; it says the same of each text wherever it stands.
-pub(super) trait NumberTest: Copy {
-    /// Of a number.
-    fn holds(self, number: f64) -> bool;
-}
-
-impl<F: Fn(f64) -> bool + Copy> NumberTest for F {
-    fn holds(self, number: f64) -> bool {
-        self(number)
-    }
-}
-
 impl Cells {
     /// So many rows without a value.
     pub(super) fn new(rows: usize) -> Self {
@@ -94,15 +82,15 @@ impl Cells {
     pub(super) fn retain(
         &self,
         within: &Bits,
-        numbers: impl NumberTest,
+        numbers: impl Fn(f64) -> bool,
         mut holds: impl FnMut(Scalar<'_>) -> bool,
     ) -> Bits {
         let specials = SPECIALS.map(&mut holds);
         let texts = (0..self.texts.numbers()).map(|number| holds(Scalar::Text(self.texts.get(number))));
         let texts: Vec<bool> = texts.collect();
         within.retain_of(&self.rows, |cell| match cell & TYPE {
-            INTEGER => numbers.holds(f64::from(cell.cast_signed() >> 2)),
-            NUMBER => numbers.holds(self.numbers.values[(cell >> 2) as usize]),
+            INTEGER => numbers(f64::from(cell.cast_signed() >> 2)),
+            NUMBER => numbers(self.numbers.values[(cell >> 2) as usize]),
             TEXT => texts[(cell >> 2) as usize],
             _ => specials[(cell >> 2) as usize],
         })

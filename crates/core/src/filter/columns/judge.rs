@@ -14,40 +14,24 @@ use crate::filter::tree::{
 use crate::ids::SegmentId;
 use crate::time::Timestamp;
 
-/// A column is not there that a filter is judged by.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lacking(pub Aspect);
-
-type Result<T> = std::result::Result<T, Lacking>;
-
 impl Columns {
     /// The rows of the contacts for whom a filter holds at an instant. `segments` are the filters of the segments whose
-    /// members are stored nowhere. Fails when a column is missing.
+    /// members are stored nowhere. `None` when a column is missing.
     pub fn find(
         &self,
         tree: &Filter,
         segments: &BTreeMap<SegmentId, Arc<Filter>>,
         now: Timestamp,
-    ) -> Result<Bits> {
+    ) -> Option<Bits> {
         Judge { columns: self, segments, now, known: BTreeMap::new() }.filter(tree, &self.present)
     }
 
-    fn column(&self, aspect: &Aspect) -> Result<&Column> {
-        self.by_aspect.get(aspect).ok_or_else(|| Lacking(aspect.clone()))
+    fn cells(&self, aspect: &Aspect) -> Option<&Cells> {
+        if let Column::Cells(cells) = self.by_aspect.get(aspect)? { Some(cells) } else { None }
     }
 
-    fn cells(&self, aspect: &Aspect) -> Result<&Cells> {
-        match self.column(aspect)? {
-            Column::Cells(cells) => Ok(cells),
-            _ => Err(Lacking(aspect.clone())),
-        }
-    }
-
-    fn flags(&self, aspect: &Aspect) -> Result<&Bits> {
-        match self.column(aspect)? {
-            Column::Flags(flags) => Ok(flags),
-            _ => Err(Lacking(aspect.clone())),
-        }
+    fn flags(&self, aspect: &Aspect) -> Option<&Bits> {
+        if let Column::Flags(flags) = self.by_aspect.get(aspect)? { Some(flags) } else { None }
     }
 
     /// Those of some rows whose time in a column passes a test.
@@ -56,14 +40,10 @@ impl Columns {
         within: &Bits,
         aspect: &Aspect,
         test: impl Fn(Option<Timestamp>) -> bool,
-    ) -> Result<Bits> {
-        match self.column(aspect)? {
-            Column::Times(times) => {
-                let time = |millis: i64| (millis != NEVER).then_some(Timestamp(millis));
-                Ok(within.retain_of(times, |millis| test(time(millis))))
-            }
-            _ => Err(Lacking(aspect.clone())),
-        }
+    ) -> Option<Bits> {
+        let Column::Times(times) = self.by_aspect.get(aspect)? else { return None };
+        let time = |millis: i64| (millis != NEVER).then_some(Timestamp(millis));
+        Some(within.retain_of(times, |millis| test(time(millis))))
     }
 }
 
@@ -77,7 +57,7 @@ struct Judge<'c> {
 
 impl Judge<'_> {
     /// Those of some rows that the filter finds. A condition is asked only about the rows that are still open.
-    fn filter(&mut self, tree: &Filter, within: &Bits) -> Result<Bits> {
+    fn filter(&mut self, tree: &Filter, within: &Bits) -> Option<Bits> {
         let mut open = within.clone();
         for group in &tree.groups {
             let found = self.group(group, &open)?;
@@ -86,30 +66,32 @@ impl Judge<'_> {
                 Logic::Or => open.and_not(&found),
             };
         }
-        Ok(match tree.logic {
+        Some(match tree.logic {
             Logic::And => open,
             Logic::Or => within.and_not(&open),
         })
     }
 
-    fn group(&mut self, group: &Group, within: &Bits) -> Result<Bits> {
+    fn group(&mut self, group: &Group, within: &Bits) -> Option<Bits> {
         let mut open = within.clone();
         for condition in &group.conditions {
             open = self.condition(condition, &open)?;
         }
         match &group.nested {
             Some(tree) => self.filter(tree, &open),
-            None => Ok(open),
+            None => Some(open),
         }
     }
 
-    fn condition(&mut self, condition: &Condition, within: &Bits) -> Result<Bits> {
+    fn condition(&mut self, condition: &Condition, within: &Bits) -> Option<Bits> {
         let (columns, now) = (self.columns, self.now);
         match condition {
-            Condition::Email(test) => Ok(email(columns.cells(&Aspect::Email)?, test, within)),
-            Condition::Subscribed(wanted) => Ok(chosen(within, columns.flags(&Aspect::Subscribed)?, *wanted)),
+            Condition::Email(test) => Some(email(columns.cells(&Aspect::Email)?, test, within)),
+            Condition::Subscribed(wanted) => {
+                Some(chosen(within, columns.flags(&Aspect::Subscribed)?, *wanted))
+            }
             Condition::Time { field: TimeField::CreatedAt, test } => {
-                Ok(within.retain(|row| test.matches(columns.ids[row].instant(), now)))
+                Some(within.retain(|row| test.matches(columns.ids[row].instant(), now)))
             }
             Condition::Time { field: TimeField::UpdatedAt, test } => {
                 columns.times(within, &Aspect::UpdatedAt, |time| {
@@ -117,10 +99,10 @@ impl Judge<'_> {
                 })
             }
             Condition::Data { path, test } => {
-                Ok(data(columns.cells(&Aspect::Data(path.clone()))?, test, within, now))
+                Some(data(columns.cells(&Aspect::Data(path.clone()))?, test, within, now))
             }
-            Condition::Context { test, .. } if test.matches(Scalar::Missing, now) => Ok(within.clone()),
-            Condition::Context { .. } => Ok(within.retain(|_| false)),
+            Condition::Context { test, .. } if test.matches(Scalar::Missing, now) => Some(within.clone()),
+            Condition::Context { .. } => Some(within.retain(|_| false)),
             Condition::Event { name, test } => {
                 columns.times(within, &Aspect::Event(name.clone()), |last| test.matches(last, now))
             }
@@ -131,9 +113,9 @@ impl Judge<'_> {
         }
     }
 
-    fn segment(&mut self, id: SegmentId, member: bool, within: &Bits) -> Result<Bits> {
+    fn segment(&mut self, id: SegmentId, member: bool, within: &Bits) -> Option<Bits> {
         let Some(tree) = self.segments.get(&id) else {
-            return Ok(chosen(within, self.columns.flags(&Aspect::Segment(id))?, member));
+            return Some(chosen(within, self.columns.flags(&Aspect::Segment(id))?, member));
         };
         if !self.known.contains_key(&id) {
             // segments that refer to each other in a circle are refused; here such a reference is false
@@ -141,7 +123,7 @@ impl Judge<'_> {
             let members = self.filter(tree, &self.columns.present)?;
             self.known.insert(id, members);
         }
-        Ok(chosen(within, &self.known[&id], member))
+        Some(chosen(within, &self.known[&id], member))
     }
 }
 

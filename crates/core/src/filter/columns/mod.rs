@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::evaluate::Scalar;
-use super::facts::Facts;
 use super::tree::{Condition, DataPath, Filter, TimeField};
 use crate::event::Activity;
 use crate::ids::{ContactId, SegmentId};
@@ -23,7 +22,6 @@ use crate::time::Timestamp;
 
 pub use bits::Bits;
 use cells::Cells;
-pub use judge::Lacking;
 
 /// What a column is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,46 +93,14 @@ impl Columns {
         }
     }
 
-    /// Removes a column.
-    pub fn remove_column(&mut self, aspect: &Aspect) {
-        self.by_aspect.remove(aspect);
-    }
-
     /// What the columns are about.
     pub fn aspects(&self) -> impl Iterator<Item = &Aspect> {
         self.by_aspect.keys()
     }
 
-    /// How many contacts there are.
-    pub fn contacts(&self) -> usize {
-        self.present.count()
-    }
-
-    /// The last of the contacts.
-    pub fn last(&self) -> Option<ContactId> {
-        self.ids.last().copied()
-    }
-
     /// Whether a value did not fit in, so that the columns are of no use.
     pub fn is_full(&self) -> bool {
         self.is_full
-    }
-
-    /// Adds a contact, or sets what it has in all columns.
-    pub fn put(&mut self, facts: &impl Facts) {
-        let row = self.row(facts.contact().id);
-        for (aspect, column) in &mut self.by_aspect {
-            let fact = match aspect {
-                Aspect::Email => Fact::Text(facts.contact().email.as_str()),
-                Aspect::Subscribed => Fact::Flag(facts.contact().subscribed),
-                Aspect::UpdatedAt => Fact::Time(Some(facts.contact().updated_at)),
-                Aspect::Data(path) => Fact::Value(path.find(&facts.contact().data)),
-                Aspect::Event(name) => Fact::Time(facts.last_event(name)),
-                Aspect::Activity(kind) => Fact::Time(facts.last_activity(*kind)),
-                Aspect::Segment(id) => Fact::Flag(facts.is_member(*id)),
-            };
-            self.is_full |= !column.set(row, fact);
-        }
     }
 
     /// Adds a contact that has nothing in any column, unless it is there.
@@ -173,7 +139,7 @@ impl Columns {
         let Ok(row) = self.ids.binary_search(&id) else { return };
         self.present.set(row, false);
         self.by_aspect.values_mut().for_each(|column| column.clear(row));
-        let gone = self.ids.len() - self.contacts();
+        let gone = self.ids.len() - self.present.count();
         if gone >= MOVED_FROM && gone * 2 > self.ids.len() {
             self.move_together();
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mailwright_core::filter::columns::{Aspect, Columns};
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Clock;
-use tokio::sync::{Mutex, OwnedRwLockReadGuard, RwLock};
+use tokio::sync::{Mutex, OwnedMutexGuard, OwnedRwLockReadGuard, RwLock};
 
 use super::load::{Part, Wanted, earlier_transactions};
 use super::{FRESH, Unfit};
@@ -43,6 +43,8 @@ pub(super) struct Kept {
     bytes: AtomicUsize,
     /// Whoever reads what changed; when it was last noted that the log is followed.
     catching_up: Mutex<Option<Instant>>,
+    /// Whoever judges: however many ask, a project takes one processor.
+    judging: Arc<Mutex<()>>,
 }
 
 #[derive(Debug)]
@@ -99,9 +101,15 @@ impl Kept {
             state: Arc::new(RwLock::new(state)),
             bytes: AtomicUsize::new(0),
             catching_up: Mutex::default(),
+            judging: Arc::default(),
         };
         kept.catch_up().await?;
         Ok(Ok(kept))
+    }
+
+    /// The turn to judge, until it is dropped.
+    pub(super) async fn turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.judging).lock_owned().await
     }
 
     /// The columns, which nobody changes meanwhile.
@@ -139,6 +147,9 @@ impl Kept {
     pub(super) async fn catch_up(&self) -> Result<()> {
         // one at a time; who waited finds little to do
         let mut noted = self.catching_up.lock().await;
+        if self.state.read().await.is_lost {
+            return Ok(());
+        }
         let project = self.project;
         if noted.is_none_or(|at| at.elapsed() >= NOTED) {
             let now = self.clock.now();

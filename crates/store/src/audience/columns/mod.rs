@@ -4,8 +4,8 @@
 //! these fields, and whatever else it looks at, read in the background ([`load`]), and from then on filters are judged
 //! in memory (`core::filter::columns`). Until then, and for what columns do not know, the database counts.
 //!
-//! Every transaction puts the contacts that it changes into a log ([`contact_log`](super::contact_log)), and columns follow it
-//! ([`kept`]): the contacts that changed are read anew, in one snapshot together with the log, so that columns
+//! Every transaction puts the contacts that it changes into a log ([`contact_log`](super::contact_log)), and columns
+//! follow it ([`kept`]): the contacts that changed are read anew, in one snapshot together with the log, so that columns
 //! are true of one moment. A count asks the log first. If few contacts changed, it reads them and is exact as of now. If
 //! many did, it is exact as of a moment up to [`FRESH`] ago.
 //!
@@ -99,8 +99,8 @@ impl AudienceColumns {
         Self(Arc::new(Shared { db, clock, limits, projects: Mutex::default() }))
     }
 
-    /// What filters find, judged at `now`, of the contacts as they are or were up to [`FRESH`] ago. `None` where there are no columns for it; then they
-    /// are loaded in the background, if they can be.
+    /// What filters find, judged at `now`, of the contacts as they are or were up to [`FRESH`] ago. `None` where there are
+    /// no columns for it; then they are loaded in the background, if they can be. One call judges a project at a time.
     pub async fn find(
         &self,
         project: ProjectNumber,
@@ -112,20 +112,22 @@ impl AudienceColumns {
         let aspects: BTreeSet<Aspect> =
             filters.iter().flat_map(|filter| filter.aspects(segments.trees())).collect();
         // who is a stored member is not in the log
-        if self.0.limits.bytes == 0 || aspects.iter().any(|aspect| matches!(aspect, Aspect::Segment(_))) {
+        if !self.is_on() || aspects.iter().any(|aspect| matches!(aspect, Aspect::Segment(_))) {
             return Ok(None);
         }
         let Some(kept) = self.0.kept(project) else {
             self.load_soon(project, aspects).await?;
             return Ok(None);
         };
+        let turn = kept.turn().await;
         kept.be_fresh().await?;
         let trees = segments.trees().clone();
         let state = kept.read().await;
         let found = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
             let columns = state.columns()?;
             let found = filters.iter().map(|filter| {
-                let found = columns.find(filter, &trees, now).ok()?;
+                let found = columns.find(filter, &trees, now)?;
                 Some(page_of(columns, &found, page))
             });
             found.collect::<Option<Vec<Found>>>()
@@ -145,10 +147,17 @@ impl AudienceColumns {
     /// Reads what changed, gives positions in the logs, and lets go what nobody used for long. To be called a few times
     /// a second.
     pub async fn round(&self) -> Result<()> {
+        let mut outcome = Ok(());
         for kept in self.0.in_use() {
-            kept.catch_up().await?;
+            // one project does not keep the others from their turn
+            outcome = outcome.and(kept.catch_up().await);
         }
-        Ok(())
+        outcome
+    }
+
+    /// Whether there may be columns at all.
+    pub fn is_on(&self) -> bool {
+        self.0.limits.bytes > 0
     }
 
     async fn load_soon(&self, project: ProjectNumber, aspects: BTreeSet<Aspect>) -> Result<()> {

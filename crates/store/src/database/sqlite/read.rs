@@ -110,6 +110,8 @@ impl Readers {
                 let mut rx = Rx::new(Session::sqlite(connection, false), &texts);
                 caught(|| poll_once(body(&mut rx)))
             });
+            // one that panicked may have left a snapshot behind, and this thread would read from it for ever
+            rollback(connection);
             let _ = answer.send(outcome);
         });
         let _guard = scopeguard::guard(unwanted, |unwanted| unwanted.store(true, Ordering::Relaxed));

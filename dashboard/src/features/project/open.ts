@@ -6,7 +6,7 @@ import type { Project } from './queries';
 
 const LAST = 'mailwright.project';
 /** What an id looks like. Anything may stand in an address. */
-const ID = /^[\da-f-]{36}$/;
+const ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 let open: string | undefined;
 let expected: string | undefined;
 

@@ -24,6 +24,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mailwright_core::time::Clock;
 
+use crate::cpu::{Meter, Processes};
 use crate::engine::{Database, Engine, Host};
 use crate::history::{self, History};
 use crate::http::{Endpoint, get};
@@ -58,6 +59,8 @@ pub(crate) struct Bench<'b> {
     audience: Option<Arc<Audience>>,
     year: Option<Arc<Year>>,
     peaks: Vec<(&'static str, f64)>,
+    /// The first process of the database server.
+    database_process: Option<u32>,
 }
 
 /// A copy of the large project whose contacts have a past.
@@ -78,6 +81,7 @@ pub(crate) async fn measure(
     let home = folder.join(host.engine().to_string());
     std::fs::create_dir_all(&home)?;
     let site = seed::site(program, host, &home, "large", options.contacts()).await?;
+    let database_process = site.database.server_process().await?;
     let mut bench = Bench {
         options,
         report,
@@ -89,6 +93,7 @@ pub(crate) async fn measure(
         audience: None,
         year: None,
         peaks: Vec::new(),
+        database_process,
     };
     // those that write come later, those that write most at the end
     let cases = [
@@ -226,9 +231,21 @@ impl Bench<'_> {
         requests: impl Fn(usize) -> Requests + Send + 'static,
     ) -> Result<Measured> {
         let length = Length::For { warm_up: self.options.warm_up(), measured: self.options.measured() };
-        let measured = load::run(server.port(), connections, length, requests).await?;
+        let meter = self.meter(server)?;
+        let mut measured = load::run(server.port(), connections, length, requests).await?;
+        measured.cost = meter.per(measured.answered)?;
         complain(server, &measured);
         Ok(measured)
+    }
+
+    /// Counts from now on the processor time of a server and of its database.
+    fn meter(&self, server: &Server) -> Result<Meter> {
+        self.meter_of(server.process())
+    }
+
+    /// The same of another process of the program.
+    fn meter_of(&self, program: u32) -> Result<Meter> {
+        Meter::start(Processes { program, database: self.database_process })
     }
 
     /// The HTTP limit: an endpoint that does nothing, at the same numbers of connections.
@@ -267,17 +284,24 @@ fn plural(connections: usize) -> String {
 
 /// Calls of `/v1/track` about a project's contacts, as [`Kind`] has them.
 fn track_requests(site: &Site) -> impl Fn(usize) -> Requests + Send + 'static {
+    track_requests_of(site, None)
+}
+
+/// The same, all of one kind where one is given.
+fn track_requests_of(site: &Site, kind: Option<Kind>) -> impl Fn(usize) -> Requests + Send + 'static {
     let endpoint = Endpoint::post("/v1/track", &site.public_key);
     let people = Arc::clone(&site.people);
     move |connection| {
         let (endpoint, people) = (endpoint.clone(), Arc::clone(&people));
         let mut random = Random::new(connection as u64 + 1);
-        Box::new(move |out| endpoint.write(track_body(&people, &mut random).as_bytes(), out))
+        Box::new(move |out| {
+            let kind = kind.unwrap_or_else(|| Kind::of(random.next()));
+            endpoint.write(track_body(&people, kind, &mut random).as_bytes(), out);
+        })
     }
 }
 
-fn track_body(people: &People, random: &mut Random) -> String {
-    let kind = Kind::of(random.next());
+fn track_body(people: &People, kind: Kind, random: &mut Random) -> String {
     let event = EVENTS[random.below(EVENTS.len())];
     let known = people::email(random.below(people.len()));
     match kind {

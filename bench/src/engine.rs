@@ -12,6 +12,7 @@ use mailwright_store::{Db, Location, StoreMetrics};
 use tokio_postgres::config::Host as Address;
 use tokio_postgres::{Client, Config, NoTls};
 
+use crate::cpu;
 use crate::server::Variables;
 
 /// The first bytes of a file of SQLite.
@@ -329,6 +330,18 @@ impl Database {
             work(&connection)
         })
         .await?
+    }
+
+    /// The first process of the database server, if it runs on this machine.
+    pub(crate) async fn server_process(&self) -> Result<Option<u32>> {
+        if self.owned.is_none() {
+            return Ok(None);
+        }
+        let client = self.client().await?;
+        let here = "inet_server_addr() is null or inet_server_addr() <<= '127.0.0.0/8' or inet_server_addr() = '::1'";
+        let row = client.query_opt(&format!("select pg_backend_pid() where {here}"), &[]).await?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(cpu::parent_named(row.get::<_, i32>(0).try_into()?, "postgres"))
     }
 
     async fn client(&self) -> Result<Client> {

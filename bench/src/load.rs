@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 
+use crate::cpu::Cost;
 use crate::http::Connection;
 use crate::stats::{Latencies, Summary};
 
@@ -37,8 +38,12 @@ pub(crate) enum Length {
 pub(crate) struct Measured {
     /// Requests answered a second, in the time that counts.
     pub(crate) per_second: f64,
+    /// Requests answered in all, also outside of that time.
+    pub(crate) answered: u64,
     /// Latencies of the requests that began in the time that counts.
     pub(crate) latency: Summary,
+    /// The processor time of each request; `None` where nobody looked.
+    pub(crate) cost: Option<Cost>,
     /// Requests that were not answered with 200 or, where a link is followed, 302; in all.
     pub(crate) errors: u64,
     /// The first of those answers.
@@ -76,6 +81,7 @@ impl Plan {
 struct Tally {
     latencies: Latencies,
     completed: u64,
+    answered: u64,
     errors: u64,
     first_error: Option<String>,
 }
@@ -130,6 +136,8 @@ async fn drive_all(
     let reason = || format!("no request was answered; {}", first_error.as_deref().unwrap_or("none was made"));
     Ok(Measured {
         per_second: sum.completed as f64 / window.as_secs_f64(),
+        answered: sum.answered,
+        cost: None,
         latency: sum.latencies.summary().with_context(reason)?,
         errors: sum.errors,
         first_error,
@@ -142,6 +150,7 @@ async fn gather(mut tasks: JoinSet<Tally>) -> Result<Tally> {
         let tally = tally?;
         sum.latencies.merge(tally.latencies);
         sum.completed += tally.completed;
+        sum.answered += tally.answered;
         sum.errors += tally.errors;
         sum.first_error = sum.first_error.or(tally.first_error);
     }
@@ -164,6 +173,7 @@ async fn drive(mut connection: Connection, mut requests: Requests, plan: Arc<Pla
                 if sent >= plan.from {
                     tally.latencies.record(done - sent);
                 }
+                tally.answered += 1;
                 // an answer after the end says how long it took, but is not one of the window's
                 tally.completed +=
                     u64::from(done >= plan.from && plan.until.is_none_or(|until| done <= until));

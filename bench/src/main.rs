@@ -4,6 +4,7 @@
 //! so the ratio says something on any machine, and on one that others use too.
 
 mod case;
+mod cpu;
 mod engine;
 mod history;
 mod http;

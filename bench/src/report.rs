@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Value, json};
 
+use crate::cpu::Cost;
 use crate::engine::Engine;
 use crate::stats::Summary;
 
@@ -62,6 +63,7 @@ pub(crate) struct Line {
     value: f64,
     unit: Unit,
     latency: Option<Summary>,
+    cost: Option<Cost>,
     limit: Option<(String, f64)>,
     bar: Option<Bar>,
     errors: u64,
@@ -82,6 +84,7 @@ impl Line {
             value,
             unit,
             latency: None,
+            cost: None,
             limit: None,
             bar: None,
             errors: 0,
@@ -91,6 +94,11 @@ impl Line {
     /// Adds the latencies that belong to the figure.
     pub(crate) fn latency(self, latency: Summary) -> Self {
         Self { latency: Some(latency), ..self }
+    }
+
+    /// Adds the processor time of each operation that the figure counts.
+    pub(crate) fn cost(self, cost: Option<Cost>) -> Self {
+        Self { cost, ..self }
     }
 
     /// Compares the figure with a limit of the machine.
@@ -122,7 +130,7 @@ impl Line {
         Some(reached && self.errors == 0)
     }
 
-    fn cells(&self) -> [String; 9] {
+    fn cells(&self) -> [String; 10] {
         let milliseconds = |pick: fn(&Summary) -> f64| {
             self.latency.as_ref().map(|latency| format!("{:.2}", pick(latency))).unwrap_or_default()
         };
@@ -144,6 +152,7 @@ impl Line {
             self.unit.show(self.value),
             milliseconds(|latency| latency.p50),
             milliseconds(|latency| latency.p99),
+            self.cost.map(Cost::show).unwrap_or_default(),
             self.limit
                 .as_ref()
                 .map(|(name, value)| format!("{} ({name})", self.unit.show(*value)))
@@ -163,6 +172,8 @@ impl Line {
             "unit": self.unit.name(),
             "p50Ms": self.latency.map(|latency| latency.p50),
             "p99Ms": self.latency.map(|latency| latency.p99),
+            "programUs": self.cost.map(|cost| cost.program),
+            "databaseUs": self.cost.and_then(|cost| cost.database),
             "limit": self.limit.as_ref().map(|(name, value)| json!({ "name": name, "value": value })),
             "ratio": self.ratio(),
             "bar": self.bar.map(|bar| match bar {
@@ -186,9 +197,9 @@ pub(crate) struct Report {
 impl Report {
     /// Adds a figure, and shows it as progress.
     pub(crate) fn add(&mut self, line: Line) {
-        let [case, what, value, p50, p99, .., ratio, bar, verdict] = line.cells();
+        let [case, what, value, p50, p99, cost, _, ratio, bar, verdict] = line.cells();
         let mut text = format!("{case}: {what}: {value}");
-        for (name, cell) in [("p50", p50), ("p99", p99), ("ratio", ratio), ("bar", bar), ("", verdict)] {
+        for (name, cell) in [("p50", p50), ("p99", p99), ("processor", cost), ("ratio", ratio), ("bar", bar), ("", verdict)] {
             if !cell.is_empty() {
                 let _ = write!(text, "  {name} {cell}");
             }
@@ -219,9 +230,9 @@ impl Report {
 /// The table, the notes and the sum.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = ["", "what", "figure", "p50 ms", "p99 ms", "limit", "ratio", "bar", ""].map(str::to_owned);
+        let head = ["", "what", "figure", "p50 ms", "p99 ms", "processor", "limit", "ratio", "bar", ""].map(str::to_owned);
         let rows: Vec<_> = std::iter::once(head).chain(self.lines.iter().map(Line::cells)).collect();
-        let mut widths = [0; 9];
+        let mut widths = [0; 10];
         for row in &rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = cell.chars().count().max(*width);
@@ -237,7 +248,7 @@ impl fmt::Display for Report {
             for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
                 // stats stand right, words left
                 let _ = match column {
-                    0 | 1 | 5 | 8 => write!(text, "{cell:<width$}  "),
+                    0 | 1 | 6 | 9 => write!(text, "{cell:<width$}  "),
                     _ => write!(text, "{cell:>width$}  "),
                 };
             }

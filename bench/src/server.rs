@@ -96,6 +96,11 @@ impl Job {
         Ok(self.child.try_wait()?)
     }
 
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn memory(&self) -> Result<Memory> {
         Memory::of(&self.child)
     }
@@ -185,6 +190,11 @@ impl Server {
         let log = String::from_utf8_lossy(&std::fs::read(&self.log).unwrap_or_default()).into_owned();
         let lines: Vec<_> = log.lines().collect();
         lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn memory(&self) -> Result<Memory> {

@@ -165,6 +165,7 @@ impl Run<'_> {
         length: Duration,
     ) -> Result<()> {
         let before = self.sink.others();
+        let meter = bench.meter(self.server)?;
         let begin = Instant::now();
         let (mut last, mut moved) = (before, begin);
         let beside = probes
@@ -178,12 +179,13 @@ impl Run<'_> {
             })
             .await?;
         let took = begin.elapsed().as_secs_f64();
-        let rate = (self.sink.others() - before) as f64 / took;
+        let sent = self.sink.others() - before;
+        let (rate, cost) = (sent as f64 / took, meter.per(sent)?);
 
         let (key, limits) = (self.key, self.limits);
         let what = format!("mails signed with {key} {phase}, {took:.0} s of it");
         bench.add(CASE, what.clone(), rate, Unit::PerSecond, |line| {
-            line.limit("signing", limits.signing).bar(Bar::OfLimit(RATE_BAR))
+            line.cost(cost).limit("signing", limits.signing).bar(Bar::OfLimit(RATE_BAR))
         });
         bench.add(CASE, what, rate, Unit::PerSecond, |line| line.limit("bare client", limits.bare_client));
         let what = format!("other mail from its request to its arrival, {key}, {phase}");

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::Bench;
+use crate::cpu::Cost;
 use crate::http::{Connection, Endpoint, get};
 use crate::people;
 use crate::random::Random;
@@ -115,23 +116,26 @@ fn rows(page: &Value, expected: usize) -> Result<()> {
     Ok(())
 }
 
-/// Makes so many requests one after the other on one connection. The first answer is looked at closely.
+/// Makes requests one after the other on one connection; how long they took, and the processor time of each. The first answer is looked at closely.
 pub(super) async fn one_by_one(
-    samples: usize,
+    bench: &Bench<'_>,
     server: &Server,
     what: &str,
     mut request: impl FnMut() -> Vec<u8>,
     check: impl Fn(&Value) -> Result<()>,
-) -> Result<Summary> {
+) -> Result<(Summary, Option<Cost>)> {
+    let meter = bench.meter(server)?;
+    let mut answered = 0;
     let mut connection = Connection::open(server.port()).await?;
     let mut latencies = Latencies::default();
     let begin = Instant::now();
-    for sample in 0..samples + WARM_UP {
+    for sample in 0..bench.options.samples() + WARM_UP {
         let wire = request();
         let since = Instant::now();
         let reply = tokio::time::timeout(STUCK, connection.exchange(&wire)).await;
         let reply = reply.with_context(|| format!("{what}: no answer within {STUCK:?}"))??;
         let took = since.elapsed();
+        answered += 1;
         let body = reply.ok().with_context(|| what.to_owned())?;
         if sample == 0 {
             check(&serde_json::from_slice(body)?).with_context(|| what.to_owned())?;
@@ -143,7 +147,8 @@ pub(super) async fn one_by_one(
             }
         }
     }
-    latencies.summary().context("no request was made")
+    let latency = latencies.summary().context("no request was made")?;
+    Ok((latency, meter.per(answered)?))
 }
 
 /// Measures requests about the contacts.
@@ -156,9 +161,9 @@ async fn measure(
     check: impl Fn(&Value) -> Result<()>,
 ) -> Result<()> {
     let wire = || request(&bench.site.people, &bench.site.secret_key);
-    let latency = one_by_one(bench.options.samples(), server, what, wire, check).await?;
+    let (latency, cost) = one_by_one(bench, server, what, wire, check).await?;
     bench.add("contacts", what, latency.p50, Unit::Milliseconds, |line| {
-        let line = line.latency(latency);
+        let line = line.latency(latency).cost(cost);
         match bar {
             Some(bar) => line.bar(Bar::AtMost(bar)),
             None => line,

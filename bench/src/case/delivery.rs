@@ -15,6 +15,7 @@ use mailwright_store::insight::counter::{self, Counter};
 use tokio::task::JoinSet;
 
 use super::{Bench, complain, send};
+use crate::cpu::Cost;
 use crate::letter;
 use crate::load::{self, Length};
 use crate::machine::cores;
@@ -58,13 +59,13 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     let what = format!("limit: bare pipelined client, {CONNECTIONS} connections, not signing");
     bench.add(CASE, what, bare, Unit::PerSecond, |line| line);
 
-    let rsa = deliver(bench, RSA_DOMAIN, &html).await?;
+    let (rsa, cost) = deliver(bench, RSA_DOMAIN, &html).await?;
     bench.add(CASE, "mails signed with RSA-2048", rsa, Unit::PerSecond, |line| {
-        line.limit("signing", signing[0]).bar(Bar::OfLimit(RSA_BAR))
+        line.cost(cost).limit("signing", signing[0]).bar(Bar::OfLimit(RSA_BAR))
     });
-    let ed25519 = deliver(bench, ED25519_DOMAIN, &html).await?;
+    let (ed25519, cost) = deliver(bench, ED25519_DOMAIN, &html).await?;
     bench.add(CASE, "mails signed with Ed25519", ed25519, Unit::PerSecond, |line| {
-        line.limit("bare client", bare).bar(Bar::OfLimit(ED25519_BAR))
+        line.cost(cost).limit("bare client", bare).bar(Bar::OfLimit(ED25519_BAR))
     });
     Ok(())
 }
@@ -141,8 +142,8 @@ pub(super) async fn bare_client(message: Arc<[u8]>, now: Timestamp, measured: Du
 }
 
 /// Fills the outbox with mails of a domain while the sink greets nobody, then lets it, and times how long it takes
-/// until all are recorded as sent. Mails a second.
-async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str) -> Result<f64> {
+/// until all are recorded as sent. Mails a second, and the processor time of each.
+async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str) -> Result<(f64, Option<Cost>)> {
     let mails = bench.options.mails();
     let sink = Sink::start()?;
     let (server, _) = bench
@@ -159,6 +160,7 @@ async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str) -> Result<f64>
     ensure!(filled.errors == 0, "not every mail was taken into the queue");
     bench.site.database.settle().await?;
 
+    let meter = bench.meter(&server)?;
     sink.open();
     let begin = Instant::now();
     let (mut last, mut moved) = (0, Instant::now());
@@ -175,6 +177,7 @@ async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str) -> Result<f64>
         );
     }
     let took = begin.elapsed().as_secs_f64();
+    let cost = meter.per(mails)?;
     let received = sink.received();
     if received != mails {
         bench.report.note(format!(
@@ -184,7 +187,7 @@ async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str) -> Result<f64>
     }
     db.close().await;
     bench.stop(server, CASE).await?;
-    Ok(mails as f64 / took)
+    Ok((mails as f64 / took, cost))
 }
 
 /// Mails that were ever sent, by the sum that is kept of them.

@@ -45,13 +45,15 @@ async fn from_file(bench: &mut Bench<'_>, site: &Site) -> Result<()> {
     let arguments = ["import", "--project", PROJECT, path];
     let since = Instant::now();
     let mut job = bench.program.spawn(&arguments, &site.database.variables()?, &output)?;
-    let mut memory: Vec<Memory> = Vec::new();
+    let meter = bench.meter_of(job.process())?;
+    let (mut memory, mut cost): (Vec<Memory>, _) = (Vec::new(), None);
     let status = loop {
         if let Some(status) = job.ended()? {
             break status;
         }
         // a process that has just ended has no memory any more
         memory.extend(job.memory().ok());
+        cost = meter.per(rows as u64).ok().flatten().or(cost);
         tokio::time::sleep(LOOK).await;
     };
     let took = since.elapsed().as_secs_f64();
@@ -61,7 +63,9 @@ async fn from_file(bench: &mut Bench<'_>, site: &Site) -> Result<()> {
     std::fs::remove_file(&file)?;
 
     let what = format!("rows of a file, {rows} in all, half of them new");
-    bench.add(CASE, what, rows as f64 / took, Unit::PerSecond, |line| line.bar(Bar::AtLeast(RATE_BAR)));
+    bench.add(CASE, what, rows as f64 / took, Unit::PerSecond, |line| {
+        line.cost(cost).bar(Bar::AtLeast(RATE_BAR))
+    });
     let third = memory.len() / 3;
     let most = |samples: &[Memory]| samples.iter().map(|memory| memory.resident).fold(0.0, f64::max);
     let (first, last) = (most(&memory[..third]), most(&memory[memory.len() - third..]));
@@ -82,7 +86,7 @@ fn peak(memory: &[Memory]) -> f64 {
 
 async fn upload(bench: &mut Bench<'_>, site: &Site) -> Result<()> {
     let mut content = header().into_bytes();
-    let mut rows = 0;
+    let mut rows: u32 = 0;
     for row in Rows::new(&site.people) {
         if content.len() + row.len() > UPLOAD {
             break;
@@ -92,6 +96,7 @@ async fn upload(bench: &mut Bench<'_>, site: &Site) -> Result<()> {
     }
     let (server, _) = bench.start_on(&site.database, &[]).await?;
     let mut caller = Caller::open(server.port(), &site.secret_key).await?;
+    let meter = bench.meter(&server)?;
     let since = Instant::now();
     let queued = caller.upload("/contacts/import", "people.csv", &content).await?;
     let answered = since.elapsed().as_secs_f64() * 1000.0;
@@ -104,12 +109,14 @@ async fn upload(bench: &mut Bench<'_>, site: &Site) -> Result<()> {
         }
         ensure!(job["state"] != "failed" && since.elapsed() < STUCK, "the import does not end: {job}");
     };
-    let took = since.elapsed().as_secs_f64();
+    let (took, cost) = (since.elapsed().as_secs_f64(), meter.per(u64::from(rows))?);
     ensure!(result["successCount"] == rows, "{rows} rows were to be imported: {result}");
     let what = format!("upload of {:.1} MB until its answer", content.len() as f64 / 1e6);
     bench.add(CASE, what, answered, Unit::Milliseconds, |line| line);
     let what = format!("rows of the upload, {rows} in all, until it is completed");
-    bench.add(CASE, what, f64::from(rows) / took, Unit::PerSecond, |line| line.bar(Bar::AtLeast(RATE_BAR)));
+    bench.add(CASE, what, f64::from(rows) / took, Unit::PerSecond, |line| {
+        line.cost(cost).bar(Bar::AtLeast(RATE_BAR))
+    });
     bench.stop(server, "importing an upload").await
 }
 

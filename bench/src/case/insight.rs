@@ -124,8 +124,9 @@ async fn measure(
 ) -> Result<()> {
     let mut random = Random::new(7);
     let wire = || get(&path(&mut random), Some(&year.site.secret_key));
-    let latency = one_by_one(bench.options.samples(), server, what, wire, check).await?;
-    bench
-        .add(CASE, what, latency.p99, Unit::Milliseconds, |line| line.latency(latency).bar(Bar::AtMost(bar)));
+    let (latency, cost) = one_by_one(bench, server, what, wire, check).await?;
+    bench.add(CASE, what, latency.p99, Unit::Milliseconds, |line| {
+        line.latency(latency).cost(cost).bar(Bar::AtMost(bar))
+    });
     Ok(())
 }

@@ -17,6 +17,8 @@ use crate::seed::{RSA_DOMAIN, Site};
 const CASE: &str = "send";
 /// The part of the bare insert's rate that has to be reached.
 const RATE_BAR: f64 = 0.5;
+/// How many times the median the 99th percentile may be.
+const TAIL_BAR: f64 = 5.0;
 /// Bytes of the HTML.
 const HTML: usize = 2 * 1024;
 /// Nobody listens there.
@@ -33,9 +35,14 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
         bench.add(CASE, plural(connections), measured.per_second, Unit::PerSecond, |line| {
             let line = line
                 .latency(measured.latency)
+                .cost(measured.cost)
                 .limit("bare insert", bare.at(connections))
                 .errors(measured.errors);
             if connections == JUDGED { line.bar(Bar::OfLimit(RATE_BAR)) } else { line }
+        });
+        let tail = measured.latency.p99 / measured.latency.p50;
+        bench.add(CASE, format!("p99 / p50 at {}", plural(connections)), tail, Unit::Ratio, |line| {
+            line.bar(Bar::AtMost(TAIL_BAR))
         });
     }
     bench.stop(server, CASE).await

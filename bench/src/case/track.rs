@@ -2,15 +2,19 @@
 
 use anyhow::Result;
 
-use super::{Bench, CONNECTIONS, JUDGED, plural, track_requests};
+use super::{Bench, CONNECTIONS, JUDGED, plural, track_requests, track_requests_of};
 use crate::limit::{self, Rows};
+use crate::people::Kind;
 use crate::report::{Bar, Unit};
+use crate::server::Server;
 
 const CASE: &str = "track";
 /// The part of the bare insert's rate that has to be reached.
 const RATE_BAR: f64 = 0.6;
 /// How many times the median the 99th percentile may be.
 const TAIL_BAR: f64 = 10.0;
+/// The same where every call writes.
+const TAIL_OF_CHANGES_BAR: f64 = 5.0;
 /// The part of the rate that has to be left with the log of requests.
 const LOG_BAR: f64 = 0.97;
 /// How often each way is measured for that.
@@ -33,6 +37,7 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
         bench.add(CASE, plural(connections), measured.per_second, Unit::PerSecond, |line| {
             let line = line
                 .latency(measured.latency)
+                .cost(measured.cost)
                 .limit("bare insert", bare.at(connections))
                 .errors(measured.errors);
             if judged { line.bar(Bar::OfLimit(RATE_BAR)) } else { line }
@@ -43,8 +48,29 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
             bench.add(CASE, what, tail, Unit::Ratio, |line| line.bar(Bar::AtMost(TAIL_BAR)));
         }
     }
+    for (what, kind) in [("each changes a field", Kind::Changed), ("each is new", Kind::New)] {
+        all_of(bench, &server, what, kind).await?;
+    }
     bench.stop(server, CASE).await?;
     log_of_requests(bench).await
+}
+
+/// Calls of one kind, at every number of connections.
+async fn all_of(bench: &mut Bench<'_>, server: &Server, what: &str, kind: Kind) -> Result<()> {
+    for connections in CONNECTIONS {
+        bench.site.database.settle().await?;
+        let requests = track_requests_of(&bench.site, Some(kind));
+        let measured = bench.load(server, connections, requests).await?;
+        let of = format!("{}, {what}", plural(connections));
+        bench.add(CASE, of.clone(), measured.per_second, Unit::PerSecond, |line| {
+            line.latency(measured.latency).cost(measured.cost).errors(measured.errors)
+        });
+        let tail = measured.latency.p99 / measured.latency.p50;
+        bench.add(CASE, format!("p99 / p50 at {of}"), tail, Unit::Ratio, |line| {
+            line.bar(Bar::AtMost(TAIL_OF_CHANGES_BAR))
+        });
+    }
+    Ok(())
 }
 
 /// What the log of requests costs: the same load with it and without, by turns, so that what the machine does besides

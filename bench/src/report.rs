@@ -199,7 +199,9 @@ impl Report {
     pub(crate) fn add(&mut self, line: Line) {
         let [case, what, value, p50, p99, cost, _, ratio, bar, verdict] = line.cells();
         let mut text = format!("{case}: {what}: {value}");
-        for (name, cell) in [("p50", p50), ("p99", p99), ("processor", cost), ("ratio", ratio), ("bar", bar), ("", verdict)] {
+        for (name, cell) in
+            [("p50", p50), ("p99", p99), ("processor", cost), ("ratio", ratio), ("bar", bar), ("", verdict)]
+        {
             if !cell.is_empty() {
                 let _ = write!(text, "  {name} {cell}");
             }
@@ -230,7 +232,8 @@ impl Report {
 /// The table, the notes and the sum.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = ["", "what", "figure", "p50 ms", "p99 ms", "processor", "limit", "ratio", "bar", ""].map(str::to_owned);
+        let head = ["", "what", "figure", "p50 ms", "p99 ms", "processor", "limit", "ratio", "bar", ""]
+            .map(str::to_owned);
         let rows: Vec<_> = std::iter::once(head).chain(self.lines.iter().map(Line::cells)).collect();
         let mut widths = [0; 10];
         for row in &rows {

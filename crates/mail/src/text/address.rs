@@ -26,7 +26,11 @@ impl Destination {
     pub(super) fn of(href: &str) -> Option<Self> {
         let mut url = String::with_capacity(href.len());
         let mut rest = href;
-        while let Some(first) = rest.bytes().next() {
+        loop {
+            let plain = rest.bytes().position(|b| !is_graphic(b)).unwrap_or(rest.len());
+            url.push_str(&rest[..plain]);
+            rest = &rest[plain..];
+            let Some(first) = rest.bytes().next() else { break };
             let (c, length) = next_character(rest, first);
             if !c.is_whitespace() && !c.is_control() {
                 url.push(c);
@@ -53,14 +57,23 @@ impl Destination {
         match self.kind {
             // with or without the scheme and a final slash
             Kind::Web => {
-                let bare = self.shown.split_once("://").map_or(&*self.shown, |(_, bare)| bare);
                 let text = text.strip_suffix('/').unwrap_or(text);
+                // both are what the address ends with, which most texts are not
+                if !self.shown.strip_suffix('/').unwrap_or(&self.shown).ends_with(text) {
+                    return false;
+                }
+                let bare = self.shown.split_once("://").map_or(&*self.shown, |(_, bare)| bare);
                 [&self.shown, bare].iter().any(|known| text == known.strip_suffix('/').unwrap_or(known))
             }
             Kind::Mailbox => text.eq_ignore_ascii_case(&self.shown),
             Kind::Telephone => number(text) == number(&self.shown) && !number(text).is_empty(),
         }
     }
+}
+
+/// Whether a byte is a character of an address as it is: it is seen, and no entity begins with it.
+fn is_graphic(byte: u8) -> bool {
+    byte.is_ascii_graphic() && byte != b'&'
 }
 
 /// The digits of a telephone number, and its plus.

@@ -1,6 +1,12 @@
 //! What an element's own attributes say about whether its text is visible.
 
+use memchr::memchr;
+
 use super::tokens::Tag;
+
+/// The properties that are looked at.
+const NAMES: [&str; 8] =
+    ["display", "visibility", "opacity", "font-size", "font", "max-height", "height", "overflow"];
 
 /// How an element shows its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,19 +22,33 @@ impl Look {
     ///
     /// `mso-hide` counts for nothing: it hides from Outlook alone, and stands on the buttons that all others show.
     pub(super) fn of(tag: &Tag<'_>) -> Self {
-        let mut look = tag.attribute("style").map_or_else(Self::default, Self::of_style);
-        look.hidden |= tag.attribute("hidden").is_some();
-        look
+        let (mut style, mut hidden) = (None, false);
+        for (name, value) in tag.attributes() {
+            if name.eq_ignore_ascii_case("style") {
+                // the first one counts, as in a browser
+                style.get_or_insert(value);
+            }
+            hidden |= name.eq_ignore_ascii_case("hidden");
+        }
+        let look = style.map_or_else(Self::default, Self::of_style);
+        Self { hidden: look.hidden || hidden, ..look }
     }
 
     fn of_style(style: &str) -> Self {
         let mut tiny = None;
         let (mut not_displayed, mut invisible, mut transparent) = (false, false, false);
         let (mut flat, mut clipped) = (false, false);
-        for declaration in style.split(';') {
-            let Some((name, value)) = declaration.split_once(':') else { continue };
-            let name = name.trim();
-            let value = value.split('!').next().unwrap_or_default().trim();
+        let mut rest = style;
+        while !rest.is_empty() {
+            let end = memchr(b';', rest.as_bytes());
+            let declaration = &rest[..end.unwrap_or(rest.len())];
+            rest = end.map_or("", |end| &rest[end + 1..]);
+            let Some(colon) = declaration.bytes().position(|b| b == b':') else { continue };
+            let name = declaration[..colon].trim();
+            if !NAMES.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+                continue;
+            }
+            let value = declaration[colon + 1..].split('!').next().unwrap_or_default().trim();
             let named = |wanted: &str| name.eq_ignore_ascii_case(wanted);
             let is = |word: &str| value.eq_ignore_ascii_case(word);
             if named("display") {

@@ -157,28 +157,26 @@ fn opens_value(before: &[u8]) -> bool {
 impl<'a> Tag<'a> {
     /// The value of an attribute, its entities still encoded; empty when it has none.
     pub(super) fn attribute(&self, wanted: &str) -> Option<&'a str> {
+        self.attributes().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
+    }
+
+    /// The attributes in their order: names, and values with their entities still encoded.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         let mut rest = self.attributes;
-        loop {
-            rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
-            if rest.is_empty() {
-                return None;
-            }
+        std::iter::from_fn(move || {
+            let blank = rest.bytes().position(|b| !b.is_ascii_whitespace() && b != b'/')?;
+            rest = &rest[blank..];
             // A `=` in first place is part of the name, so that every round moves on.
-            let name_end = rest
-                .char_indices()
-                .skip(1)
-                .find(|(_, c)| c.is_ascii_whitespace() || matches!(c, '=' | '/'))
-                .map_or(rest.len(), |(at, _)| at);
-            let (name, after) = rest.split_at(name_end);
+            let name_end =
+                rest.bytes().skip(1).position(|b| b.is_ascii_whitespace() || matches!(b, b'=' | b'/'));
+            let (name, after) = rest.split_at(name_end.map_or(rest.len(), |end| end + 1));
             let (value, after) = match after.trim_ascii_start().strip_prefix('=') {
                 Some(value) => split_value(value.trim_ascii_start()),
                 None => ("", after),
             };
-            if name.eq_ignore_ascii_case(wanted) {
-                return Some(value);
-            }
             rest = after;
-        }
+            Some((name, value))
+        })
     }
 }
 
@@ -189,6 +187,6 @@ fn split_value(text: &str) -> (&str, &str) {
     {
         return (&text[1..=end], &text[end + 2..]);
     }
-    let end = text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len());
+    let end = text.bytes().position(|b| b.is_ascii_whitespace()).unwrap_or(text.len());
     text.split_at(end)
 }

@@ -332,8 +332,19 @@ fn is_invisible(c: char) -> bool {
 /// Whether a byte can be copied without a look: no space, no control, no `&`, not part of a character that
 /// [`TextWriter::character`] treats apart (those begin with C2, CD, E1, E2, E3 or EF).
 fn is_plain(byte: u8) -> bool {
-    !matches!(byte, 0..=b' ' | 0x7f | b'&' | 0xc2 | 0xcd | 0xe1 | 0xe2 | 0xe3 | 0xef)
+    PLAIN[usize::from(byte)]
 }
+
+/// [`is_plain`] of every byte: every text of every mail is gone through.
+const PLAIN: [bool; 256] = {
+    let mut plain = [true; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        plain[byte] = !matches!(byte, 0..=0x20 | 0x7f | 0x26 | 0xc2 | 0xcd | 0xe1 | 0xe2 | 0xe3 | 0xef);
+        byte += 1;
+    }
+    plain
+};
 
 /// How many bytes `text` begins with that are plain, or a single space between two that are: words as they are written
 /// in most texts, which are copied together.

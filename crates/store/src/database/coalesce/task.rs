@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -28,6 +28,41 @@ impl Gathering {
     const NONE: Self = Self { enough: 1, apart: Duration::ZERO };
 }
 
+/// From so many operations on, a group begins beside that of another shard.
+const ENOUGH_FOR_TWO: usize = 32;
+/// How long a smaller group waits for that of another shard, at most: one that is held up holds up nobody else.
+const OTHER_SHARD: Duration = Duration::from_millis(10);
+
+/// Whose turn it is among the shards of a coalescer, while they have few operations.
+///
+/// A transaction of fifteen statements costs about a millisecond of processor time, however few operations are in it.
+/// So two small groups beside each other cost twice as much as one after the other, which gathers more meanwhile. Large
+/// groups are worth a transaction each, and use a second processor of the database.
+struct Turns(Semaphore);
+
+impl Turns {
+    /// Waits for the turn while more operations come in; no longer than until there are enough, or for [`OTHER_SHARD`].
+    async fn wait<C>(
+        &self,
+        waiting: &mut mpsc::Receiver<C>,
+        calls: &mut Vec<C>,
+    ) -> Option<SemaphorePermit<'_>> {
+        let until = Instant::now() + OTHER_SHARD;
+        let turn = self.0.acquire();
+        tokio::pin!(turn);
+        while calls.len() < ENOUGH_FOR_TWO {
+            tokio::select! {
+                biased;
+                turn = &mut turn => return turn.ok(),
+                () = tokio::time::sleep_until(until) => break,
+                Some(()) = take_more(waiting, calls) => {}
+                else => break,
+            }
+        }
+        None
+    }
+}
+
 /// Gathers operations of one kind and runs them in groups.
 pub struct Coalescer<O, R> {
     shards: Vec<Shard<O, R>>,
@@ -45,8 +80,8 @@ impl<O, R> std::fmt::Debug for Coalescer<O, R> {
 }
 
 impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
-    /// A coalescer of writes. On PostgreSQL there are two shards, so that one computes while the other waits for the
-    /// disk; on SQLite one, since there is one writer.
+    /// A coalescer of writes. On PostgreSQL there are two shards, which take turns while they have little to do; on SQLite
+    /// one, since there is one writer.
     pub fn writes(db: &Db, body: WriteGroup<O, R>) -> Self {
         Self::start(db, if db.is_postgres() { 2 } else { 1 }, Gathering::NONE, Body::Write(body))
     }
@@ -62,10 +97,11 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
     }
 
     fn start(db: &Db, shards: usize, gathering: Gathering, body: Body<O, R>) -> Self {
+        let turns = (shards > 1).then(|| Arc::new(Turns(Semaphore::new(1))));
         let shards = (0..shards)
             .map(|_| {
                 let (calls, waiting) = mpsc::channel(QUEUE);
-                tokio::spawn(run(db.clone(), waiting, gathering, body));
+                tokio::spawn(run(db.clone(), waiting, gathering, turns.clone(), body));
                 Shard { calls, waiting: Arc::default() }
             })
             .collect();
@@ -106,6 +142,7 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
     db: Db,
     mut waiting: mpsc::Receiver<Call<O, R>>,
     gathering: Gathering,
+    shards: Option<Arc<Turns>>,
     body: Body<O, R>,
 ) {
     let mut calls = Vec::with_capacity(GROUP);
@@ -125,6 +162,10 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
                 calls.push(call);
             }
         }
+        let turn = match &shards {
+            Some(shards) if !calls.is_empty() => shards.wait(&mut waiting, &mut calls).await,
+            _ => None,
+        };
         earliest = Instant::now() + gathering.apart;
         let turns = running.as_ref().map_or(&[][..], |running| &running.turns);
         let mut groups = groups(&mut calls, &mut aside, turns).into_iter();
@@ -137,6 +178,7 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
                 break;
             }
         }
+        drop(turn);
         // until nothing is aside any more, or something small waits
         loop {
             if running.is_none() {

@@ -87,7 +87,7 @@ pub(crate) async fn site(
     let people = contacts_of(&db, project, contacts).await?;
     progress(format_args!("{name}: stored {contacts} contacts in {:.1} s", since.elapsed().as_secs_f64()));
     let since = Instant::now();
-    while search::build_step(&db, project, Clock::system().now()).await? {}
+    while search::index::build_step(&db, project, Clock::system().now()).await? {}
     db.close().await;
     database.vacuum().await?;
     database.settle().await?;

@@ -126,6 +126,7 @@ impl App {
         segment::start(self, tasks);
         confirmation::start(self, tasks);
         audience::erasure::start(self, tasks);
+        audience::search_index::start(self, tasks);
         automation::start(self, tasks);
         maintenance::start(self, tasks);
         job_worker::start(self, tasks, job_kinds::open);

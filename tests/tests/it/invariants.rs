@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where the engines are told apart: what they are asked differs by more than a fragment of `dialect.rs`.
-const ENGINES: [(&str, &str); 19] = [
+const ENGINES: [(&str, &str); 21] = [
     ("store/src/database/db.rs", "it opens them"),
     ("store/src/database/tx/read.rs", "it speaks to them"),
     ("store/src/database/migrate/mod.rs", "PostgreSQL migrates beside other processes"),
@@ -15,7 +15,9 @@ const ENGINES: [(&str, &str); 19] = [
     ("store/src/database/coalesce/group.rs", "SQLite's writer counts its own groups"),
     ("store/src/database/clock.rs", "PostgreSQL has a clock of its own"),
     ("store/src/audience/columns/load.rs", "SQLite's one writer leaves no earlier transaction"),
-    ("store/src/audience/search.rs", "substrings are found by another kind of index"),
+    ("store/src/audience/search/mod.rs", "substrings are found by another kind of index"),
+    ("store/src/audience/search/index.rs", "the same"),
+    ("app/src/audience/search_index.rs", "PostgreSQL keeps its indexes itself"),
     ("store/src/audience/contact_field.rs", "a key of JSON is a path on SQLite"),
     ("store/src/audience/event_index.rs", "SQLite has no lateral joins"),
     ("store/src/audience/event_data.rs", "the planners need other hints"),

@@ -13,6 +13,7 @@ pub mod export;
 pub mod import;
 pub(crate) mod locale;
 mod places;
+pub(crate) mod search_index;
 pub mod segment;
 pub mod standing;
 pub mod subscription;

@@ -223,7 +223,7 @@ impl App {
             self.forget_topics(number).await?;
             self.forget_requests(number, periods, now).await?;
             self.forget_verifications(number, now).await?;
-            while search::build_step(&self.0.db, number, now).await? {}
+            while search::index::build_step(&self.0.db, number, now).await? {}
             while self.0.db.write_in_background(body!(async |tx| rollup::fold(tx, number, now).await)).await?
             {
             }

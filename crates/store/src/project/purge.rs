@@ -169,7 +169,7 @@ pub async fn due(rx: &mut Rx<'_>, now: Timestamp, limit: i64) -> Result<Vec<Reti
 
 /// Removes the rows of a retired number, step by step. Harmless when repeated, also by several processes at once.
 pub async fn purge(db: &Db, retired: Retired, now: Timestamp) -> Result<()> {
-    search::drop_index(db, retired.number).await?;
+    search::index::drop_index(db, retired.number).await?;
     if let Some(successor) = retired.successor {
         while db
             .write_in_background(body!(async |tx| move_audit(tx, retired.number, successor).await))

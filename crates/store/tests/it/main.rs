@@ -4,5 +4,6 @@ mod database;
 mod filter;
 mod mail;
 mod outcomes;
+mod search;
 mod suppressions;
 mod tenancy;

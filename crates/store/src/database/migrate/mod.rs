@@ -162,6 +162,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "log of contacts",
         sql: include_str!("../../../migrations/0044_contact_log.sql"),
     },
+    Migration {
+        number: 45,
+        name: "search that follows",
+        sql: include_str!("../../../migrations/0045_search_follows.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -91,7 +91,7 @@ impl Times {
         Self::read(&stat).with_context(|| format!("/proc/{process}/stat cannot be read"))
     }
 
-    /// Reads `/proc/[pid]/stat`; see proc_pid_stat(5).
+    /// Reads `/proc/[pid]/stat`; see `proc_pid_stat(5)`.
     fn read(stat: &str) -> Option<Self> {
         // the name of the program may hold anything, also parentheses
         let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();

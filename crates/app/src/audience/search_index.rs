@@ -32,7 +32,7 @@ impl Work for Following {
     async fn round(&mut self) -> Result<Next> {
         let (mut after, mut next) = (ProjectNumber(0), Next::Woken);
         loop {
-            let projects = self.app.read(body!(async |rx| Ok(index::followed(rx, after).await?))).await?;
+            let projects = self.app.read(body!(async |rx| index::followed(rx, after).await)).await?;
             let Some(last) = projects.last() else { return Ok(next) };
             after = *last;
             for project in projects {

@@ -4,7 +4,7 @@
 //! it a moment later, many at once ([`follow_step`]): one by one, each statement that comes after would write what the
 //! full-text table has gathered as a part of its own, and such parts have to be merged. Until then a search goes through
 //! those that are not in the index yet ([`not_in_it`]). `filled_to` says up to which row of `contacts` it has all. A row's
-//! number is used again when the last row was removed, so that `filled_to` moves back then.
+//! number is used again when the last row was removed, so a trigger moves `filled_to` back then.
 
 use std::time::Duration;
 
@@ -60,23 +60,19 @@ pub async fn build_step(db: &Db, project: ProjectNumber, now: Timestamp) -> Resu
         .read(body!(async |rx| {
             let contacts = counter::value(rx, project, Counter::Contacts, "").await?;
             let state = rx
-                .optional(
-                    "select filled_to, ready from search_indexes where project_id = $1",
-                    args![project],
-                    |r| Ok((r.get::<i64>(0)?, r.get::<bool>(1)?)),
-                )
+                .optional("select ready from search_indexes where project_id = $1", args![project], |r| {
+                    r.get::<bool>(0)
+                })
                 .await?;
             Ok((contacts, state))
         }))
         .await?;
     match state {
         None if contacts < LARGE_PROJECT => Ok(false),
-        Some((_, true)) => Ok(false),
+        Some(true) => Ok(false),
         _ if db.is_postgres() => build_postgres(db, project, now).await,
         None => db.write_in_background(body!(async |tx| start_sqlite(tx, project, now).await)).await,
-        Some((filled_to, false)) => {
-            db.write_in_background(body!(async |tx| fill_sqlite(tx, project, filled_to).await)).await
-        }
+        Some(false) => db.write_in_background(body!(async |tx| fill_sqlite(tx, project).await)).await,
     }
 }
 
@@ -136,12 +132,21 @@ async fn build_postgres(db: &Db, project: ProjectNumber, now: Timestamp) -> Resu
 async fn start_sqlite(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
     let n = project.0;
     let table = format!("contact_search_{n}");
-    tx.execute(
+    for statement in [
         format!("create virtual table if not exists {table} using fts5 (email, tokenize = 'trigram')"),
-        &[],
-    )
-    .await?;
-    make_triggers(tx, project).await?;
+        format!(
+            "create trigger if not exists {table}_delete after delete on contacts when old.project_id = {n} \
+             begin delete from {table} where rowid = old.seq; end"
+        ),
+        format!(
+            "create trigger if not exists {table}_update after update of email on contacts \
+             when new.project_id = {n} and new.email <> old.email \
+             begin insert or replace into {table} (rowid, email) values (new.seq, new.email); end"
+        ),
+    ] {
+        tx.execute(statement, &[]).await?;
+    }
+    hold_places(tx).await?;
     tx.execute(
         "insert into search_indexes (project_id, filled_to, ready, created_at, follows) \
          values ($1, 0, false, $2, true) on conflict (project_id) do nothing",
@@ -151,60 +156,48 @@ async fn start_sqlite(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -
     Ok(true)
 }
 
-/// Makes the triggers of an index anew.
-async fn make_triggers(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<()> {
-    drop_triggers(tx, project).await?;
-    let n = project.0;
-    let table = format!("contact_search_{n}");
-    for statement in [
-        format!(
-            "create trigger {table}_delete after delete on contacts when old.project_id = {n} \
-             begin delete from {table} where rowid = old.seq; \
-             update search_indexes set filled_to = old.seq - 1 where project_id = {n} and filled_to >= old.seq \
-             and not exists (select 1 from contacts where seq > old.seq); end"
-        ),
-        format!(
-            "create trigger {table}_update after update of email on contacts \
-             when new.project_id = {n} and new.email <> old.email \
-             begin insert or replace into {table} (rowid, email) values (new.seq, new.email); end"
-        ),
-    ] {
-        tx.execute(statement, &[]).await?;
-    }
+/// Makes the trigger that moves `filled_to` back when the last row goes, whoever's it was: the next row gets its number.
+async fn hold_places(tx: &mut Tx<'_>) -> Result<()> {
+    let trigger = "create trigger if not exists contact_search_place after delete on contacts \
+                   when not exists (select 1 from contacts where seq > old.seq) \
+                   begin update search_indexes set filled_to = (select coalesce(max(seq), 0) from contacts) \
+                   where project_id > 0 and filled_to >= old.seq; end";
+    tx.execute(trigger, &[]).await?;
     Ok(())
 }
 
-async fn drop_triggers(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<()> {
-    let n = project.0;
-    for trigger in ["insert", "delete", "update"] {
-        tx.execute(format!("drop trigger if exists contact_search_{n}_{trigger}"), &[]).await?;
+async fn fill_sqlite(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
+    if bring_in(tx, project, "project_id = $1 and ", STEP).await? {
+        return Ok(true);
     }
-    Ok(())
+    tx.execute_one("update search_indexes set ready = true where project_id = $1", args![project]).await?;
+    Ok(false)
 }
 
-async fn fill_sqlite(tx: &mut Tx<'_>, project: ProjectNumber, filled_to: i64) -> Result<bool> {
-    let last: Option<i64> = tx
-        .one(
-            "select max(seq) from (select seq from contacts where project_id = $1 and seq > $2 order by seq limit $3) as step",
-            args![project, filled_to, STEP],
-            |r| r.get(0),
+/// Brings the next contacts into an index: those among so many rows, of all or of the project alone, as a condition says.
+/// Returns whether there were any rows.
+async fn bring_in(tx: &mut Tx<'_>, project: ProjectNumber, whose: &'static str, rows: i64) -> Result<bool> {
+    let place = tx
+        .optional(
+            format!(
+                "select i.filled_to, (select max(seq) from (select seq from contacts where {whose}seq > i.filled_to \
+                 order by seq limit $2)) from search_indexes i where i.project_id = $1"
+            ),
+            args![project, rows],
+            |r| Ok((r.get::<i64>(0)?, r.get::<Option<i64>>(1)?)),
         )
         .await?;
+    let Some((from, Some(to))) = place else { return Ok(false) };
     let n = project.0;
-    let Some(last) = last else {
-        tx.execute_one("update search_indexes set ready = true where project_id = $1", args![project])
-            .await?;
-        return Ok(false);
-    };
     tx.execute(
         format!(
-            "insert or replace into contact_search_{n} (rowid, email) \
-             select seq, email from contacts where project_id = $1 and seq > $2 and seq <= $3"
+            "insert or replace into contact_search_{n} (rowid, email) select seq, email from contacts \
+             where +project_id = $1 and seq > $2 and seq <= $3"
         ),
-        args![project, filled_to, last],
+        args![project, from, to],
     )
     .await?;
-    tx.execute_one("update search_indexes set filled_to = $2 where project_id = $1", args![project, last])
+    tx.execute_one("update search_indexes set filled_to = $2 where project_id = $1", args![project, to])
         .await?;
     Ok(true)
 }
@@ -241,37 +234,15 @@ pub async fn follow_step(db: &Db, project: ProjectNumber) -> Result<bool> {
         return Ok(false);
     }
     if own || rows == FOLLOWING {
-        db.write_in_background(body!(async |tx| follow(tx, project).await)).await?;
+        db.write_in_background(body!(async |tx| bring_in(tx, project, "", FOLLOWING).await)).await?;
     }
     Ok(rows == FOLLOWING)
 }
 
-async fn follow(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<()> {
-    let place = tx
-        .optional(
-            "select i.filled_to, (select max(seq) from (select seq from contacts where seq > i.filled_to \
-             order by seq limit $2)) from search_indexes i where i.project_id = $1 and i.ready",
-            args![project, FOLLOWING],
-            |r| Ok(r.get::<i64>(0)?..r.get::<Option<i64>>(1)?.unwrap_or(0)),
-        )
-        .await?;
-    let Some(place) = place.filter(|place| !place.is_empty()) else { return Ok(()) };
-    let n = project.0;
-    tx.execute(
-        format!(
-            "insert or replace into contact_search_{n} (rowid, email) select seq, email from contacts \
-             where +project_id = $1 and seq > $2 and seq <= $3"
-        ),
-        args![project, place.start, place.end],
-    )
-    .await?;
-    let query = "update search_indexes set filled_to = $2 where project_id = $1";
-    tx.execute_one(query, args![project, place.end]).await
-}
-
 /// Has new contacts follow an index that an earlier version made: a trigger of it brought them in at once, so it has all.
 async fn renew(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<()> {
-    make_triggers(tx, project).await?;
+    tx.execute(format!("drop trigger if exists contact_search_{}_insert", project.0), &[]).await?;
+    hold_places(tx).await?;
     let query = "update search_indexes set follows = true, \
                  filled_to = (select coalesce(max(seq), 0) from contacts) where project_id = $1";
     tx.execute_one(query, args![project]).await
@@ -293,7 +264,9 @@ pub(crate) async fn drop_index(db: &Db, project: ProjectNumber) -> Result<()> {
         return db.outside(&format!("drop index concurrently if exists contacts_search_{n}")).await;
     }
     db.write_in_background(body!(async |tx| {
-        drop_triggers(tx, project).await?;
+        for trigger in ["insert", "delete", "update"] {
+            tx.execute(format!("drop trigger if exists contact_search_{n}_{trigger}"), &[]).await?;
+        }
         tx.execute(format!("drop table if exists contact_search_{n}"), &[]).await?;
         Ok(())
     }))

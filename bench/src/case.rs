@@ -33,9 +33,10 @@ use crate::load::{self, Length, Measured, Requests};
 use crate::options::{Case, Options};
 use crate::people::{self, EVENTS, Kind, People, SCORES, STRANGER_DATA};
 use crate::random::Random;
-use crate::report::{Line, Report, Unit, progress};
+use crate::report::{Bar, Line, Report, Unit, progress};
 use crate::seed::{self, Site};
 use crate::server::{Program, Server};
+use crate::stats::Summary;
 use crate::year::{self, YEAR, Year};
 
 /// Connections that a load is measured at.
@@ -156,6 +157,13 @@ impl Bench<'_> {
         more: impl FnOnce(Line) -> Line,
     ) {
         self.report.add(more(Line::new(self.engine(), case, what, value, unit)));
+    }
+
+    /// Adds how many times the median the 99th percentile of a load is, which may be so much.
+    fn add_tail(&mut self, case: &'static str, of: &str, latency: Summary, most: f64) {
+        self.add(case, format!("p99 / p50 at {of}"), latency.p99 / latency.p50, Unit::Ratio, |line| {
+            line.bar(Bar::AtMost(most))
+        });
     }
 
     /// Starts a server on the large project's database.

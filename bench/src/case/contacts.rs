@@ -116,7 +116,8 @@ fn rows(page: &Value, expected: usize) -> Result<()> {
     Ok(())
 }
 
-/// Makes requests one after the other on one connection; how long they took, and the processor time of each. The first answer is looked at closely.
+/// Makes requests one after the other on one connection; how long they took, and the processor time of each. The first
+/// answer is looked at closely.
 pub(super) async fn one_by_one(
     bench: &Bench<'_>,
     server: &Server,

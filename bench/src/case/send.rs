@@ -40,10 +40,7 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
                 .errors(measured.errors);
             if connections == JUDGED { line.bar(Bar::OfLimit(RATE_BAR)) } else { line }
         });
-        let tail = measured.latency.p99 / measured.latency.p50;
-        bench.add(CASE, format!("p99 / p50 at {}", plural(connections)), tail, Unit::Ratio, |line| {
-            line.bar(Bar::AtMost(TAIL_BAR))
-        });
+        bench.add_tail(CASE, &plural(connections), measured.latency, TAIL_BAR);
     }
     bench.stop(server, CASE).await
 }

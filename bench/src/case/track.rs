@@ -43,9 +43,7 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
             if judged { line.bar(Bar::OfLimit(RATE_BAR)) } else { line }
         });
         if judged {
-            let tail = measured.latency.p99 / measured.latency.p50;
-            let what = format!("p99 / p50 at {}", plural(connections));
-            bench.add(CASE, what, tail, Unit::Ratio, |line| line.bar(Bar::AtMost(TAIL_BAR)));
+            bench.add_tail(CASE, &plural(connections), measured.latency, TAIL_BAR);
         }
     }
     for (what, kind) in [("each changes a field", Kind::Changed), ("each is new", Kind::New)] {
@@ -62,13 +60,10 @@ async fn all_of(bench: &mut Bench<'_>, server: &Server, what: &str, kind: Kind) 
         let requests = track_requests_of(&bench.site, Some(kind));
         let measured = bench.load(server, connections, requests).await?;
         let of = format!("{}, {what}", plural(connections));
-        bench.add(CASE, of.clone(), measured.per_second, Unit::PerSecond, |line| {
+        bench.add(CASE, &of, measured.per_second, Unit::PerSecond, |line| {
             line.latency(measured.latency).cost(measured.cost).errors(measured.errors)
         });
-        let tail = measured.latency.p99 / measured.latency.p50;
-        bench.add(CASE, format!("p99 / p50 at {of}"), tail, Unit::Ratio, |line| {
-            line.bar(Bar::AtMost(TAIL_OF_CHANGES_BAR))
-        });
+        bench.add_tail(CASE, &of, measured.latency, TAIL_OF_CHANGES_BAR);
     }
     Ok(())
 }

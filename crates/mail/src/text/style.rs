@@ -1,12 +1,6 @@
 //! What an element's own attributes say about whether its text is visible.
 
-use memchr::memchr;
-
 use super::tokens::Tag;
-
-/// The properties that are looked at.
-const NAMES: [&str; 8] =
-    ["display", "visibility", "opacity", "font-size", "font", "max-height", "height", "overflow"];
 
 /// How an element shows its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,33 +32,27 @@ impl Look {
         let mut tiny = None;
         let (mut not_displayed, mut invisible, mut transparent) = (false, false, false);
         let (mut flat, mut clipped) = (false, false);
-        let mut rest = style;
-        while !rest.is_empty() {
-            let end = memchr(b';', rest.as_bytes());
-            let declaration = &rest[..end.unwrap_or(rest.len())];
-            rest = end.map_or("", |end| &rest[end + 1..]);
-            let Some(colon) = declaration.bytes().position(|b| b == b':') else { continue };
-            let name = declaration[..colon].trim();
-            if !NAMES.iter().any(|known| name.eq_ignore_ascii_case(known)) {
-                continue;
-            }
-            let value = declaration[colon + 1..].split('!').next().unwrap_or_default().trim();
+        for declaration in style.split(';') {
+            let Some((name, value)) = declaration.split_once(':') else { continue };
+            let name = name.trim();
+            // most declarations are of no interest
+            let value = || value.split('!').next().unwrap_or_default().trim();
             let named = |wanted: &str| name.eq_ignore_ascii_case(wanted);
-            let is = |word: &str| value.eq_ignore_ascii_case(word);
+            let is = |word: &str| value().eq_ignore_ascii_case(word);
             if named("display") {
                 not_displayed = is("none");
             } else if named("visibility") {
                 invisible = is("hidden") || is("collapse");
             } else if named("opacity") {
-                transparent = is_zero(value);
+                transparent = is_zero(value());
             } else if named("font-size") {
-                tiny = Some(is_zero(value));
+                tiny = Some(is_zero(value()));
             } else if named("font") {
                 let is_number = |part: &&str| part.starts_with(|c: char| c.is_ascii_digit() || c == '.');
                 // the size, or a weight before it, which is never nought
-                tiny = Some(value.split([' ', '/']).find(is_number).is_some_and(is_zero));
+                tiny = Some(value().split([' ', '/']).find(is_number).is_some_and(is_zero));
             } else if named("max-height") || named("height") {
-                flat |= is_zero(value);
+                flat |= is_zero(value());
             } else if named("overflow") {
                 clipped = is("hidden");
             }

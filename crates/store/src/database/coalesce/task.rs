@@ -38,9 +38,9 @@ const OTHER_SHARD: Duration = Duration::from_millis(10);
 /// A transaction of fifteen statements costs about a millisecond of processor time, however few operations are in it.
 /// So two small groups beside each other cost twice as much as one after the other, which gathers more meanwhile. Large
 /// groups are worth a transaction each, and use a second processor of the database.
-struct Turns(Semaphore);
+struct OneAtATime(Semaphore);
 
-impl Turns {
+impl OneAtATime {
     /// Waits for the turn while more operations come in; no longer than until there are enough, or for [`OTHER_SHARD`].
     async fn wait<C>(
         &self,
@@ -97,11 +97,11 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
     }
 
     fn start(db: &Db, shards: usize, gathering: Gathering, body: Body<O, R>) -> Self {
-        let turns = (shards > 1).then(|| Arc::new(Turns(Semaphore::new(1))));
+        let alternation = (shards > 1).then(|| Arc::new(OneAtATime(Semaphore::new(1))));
         let shards = (0..shards)
             .map(|_| {
                 let (calls, waiting) = mpsc::channel(QUEUE);
-                tokio::spawn(run(db.clone(), waiting, gathering, turns.clone(), body));
+                tokio::spawn(run(db.clone(), waiting, gathering, alternation.clone(), body));
                 Shard { calls, waiting: Arc::default() }
             })
             .collect();
@@ -142,7 +142,7 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
     db: Db,
     mut waiting: mpsc::Receiver<Call<O, R>>,
     gathering: Gathering,
-    shards: Option<Arc<Turns>>,
+    alternation: Option<Arc<OneAtATime>>,
     body: Body<O, R>,
 ) {
     let mut calls = Vec::with_capacity(GROUP);
@@ -162,8 +162,8 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
                 calls.push(call);
             }
         }
-        let turn = match &shards {
-            Some(shards) if !calls.is_empty() => shards.wait(&mut waiting, &mut calls).await,
+        let turn = match &alternation {
+            Some(alternation) if !calls.is_empty() => alternation.wait(&mut waiting, &mut calls).await,
             _ => None,
         };
         earliest = Instant::now() + gathering.apart;

@@ -29,7 +29,7 @@ impl Gathering {
 }
 
 /// From so many operations on, a group begins beside that of another shard.
-const ENOUGH_FOR_TWO: usize = 32;
+pub(super) const ENOUGH_FOR_TWO: usize = 32;
 /// How long a smaller group waits for that of another shard, at most: one that is held up holds up nobody else.
 const OTHER_SHARD: Duration = Duration::from_millis(10);
 
@@ -38,11 +38,15 @@ const OTHER_SHARD: Duration = Duration::from_millis(10);
 /// A transaction of fifteen statements costs about a millisecond of processor time, however few operations are in it.
 /// So two small groups beside each other cost twice as much as one after the other, which gathers more meanwhile. Large
 /// groups are worth a transaction each, and use a second processor of the database.
-struct OneAtATime(Semaphore);
+pub(super) struct OneAtATime(Semaphore);
 
 impl OneAtATime {
+    pub(super) fn new() -> Self {
+        Self(Semaphore::new(1))
+    }
+
     /// Waits for the turn while more operations come in; no longer than until there are enough, or for [`OTHER_SHARD`].
-    async fn wait<C>(
+    pub(super) async fn wait<C>(
         &self,
         waiting: &mut mpsc::Receiver<C>,
         calls: &mut Vec<C>,
@@ -97,7 +101,7 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
     }
 
     fn start(db: &Db, shards: usize, gathering: Gathering, body: Body<O, R>) -> Self {
-        let alternation = (shards > 1).then(|| Arc::new(OneAtATime(Semaphore::new(1))));
+        let alternation = (shards > 1).then(|| Arc::new(OneAtATime::new()));
         let shards = (0..shards)
             .map(|_| {
                 let (calls, waiting) = mpsc::channel(QUEUE);

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use mailwright_core::excess::Excess;
 use mailwright_core::ids::ProjectNumber;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::aside::{Aside, GROUP, GROUP_BYTES, groups};
 use super::call::{Call, Held, LARGE_BYTES, LARGE_ROWS, Load, QUEUE, QUEUE_BYTES, Turn, Waiting};
 use super::group::{Body, TRIES, WAIT, WriteGroup, run_group};
-use super::task::Coalescer;
+use super::task::{Coalescer, ENOUGH_FOR_TWO, OneAtATime};
 use crate::args;
 use crate::audience::names;
 use crate::body;
@@ -45,6 +45,26 @@ async fn outcomes(operations: &[u8]) -> Vec<Result<u8>> {
     let write: WriteGroup<u8, u8> = |_, operations| Box::pin(async move { body(operations) });
     let projects: Vec<_> = (0..).map(ProjectNumber).take(operations.len()).collect();
     run_group(&db, &Arc::new(operations.to_vec()), &projects, WAIT, Body::Write(write)).await
+}
+
+#[tokio::test]
+async fn small_groups_take_turns_while_they_gather() {
+    let one_at_a_time = OneAtATime::new();
+    let (more, mut waiting) = mpsc::channel(100);
+    let mut calls = vec![0];
+    let turn = one_at_a_time.wait(&mut waiting, &mut calls).await;
+    assert!(turn.is_some());
+    // the other group is held up
+    assert!(one_at_a_time.wait(&mut waiting, &mut calls).await.is_none());
+    assert_eq!(calls, [0]);
+    for call in 1..ENOUGH_FOR_TWO {
+        more.send(call).await.unwrap();
+    }
+    // what comes in meanwhile is enough for a group beside the other one
+    assert!(one_at_a_time.wait(&mut waiting, &mut calls).await.is_none());
+    assert_eq!(calls.len(), ENOUGH_FOR_TWO);
+    drop(turn);
+    assert!(one_at_a_time.wait(&mut waiting, &mut vec![0]).await.is_some());
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ const ENGINES: [(&str, &str); 21] = [
     ("store/src/database/coalesce/task.rs", "PostgreSQL has more than one writer"),
     ("store/src/database/coalesce/group.rs", "SQLite's writer counts its own groups"),
     ("store/src/database/clock.rs", "PostgreSQL has a clock of its own"),
-    ("store/src/audience/columns/load.rs", "SQLite's one writer leaves no earlier transaction"),
+    ("store/src/audience/columns/start.rs", "SQLite's one writer leaves no earlier transaction"),
     ("store/src/audience/search/mod.rs", "substrings are found by another kind of index"),
     ("store/src/audience/search/index.rs", "the same"),
     ("app/src/audience/search_index.rs", "PostgreSQL keeps its indexes itself"),
@@ -35,7 +35,7 @@ const ENGINES: [(&str, &str); 21] = [
 ];
 
 /// Who starts tasks and threads. Everybody else uses `app::tasks`, which waits for what it started when the service stops.
-const TASKS: [(&str, &str); 21] = [
+const TASKS: [(&str, &str); 23] = [
     ("app/src/background/tasks.rs", "it starts those of all others"),
     ("app/src/delivery/render_pool.rs", "threads of low priority"),
     ("store/src/database/coalesce/task.rs", "ends with its queue"),
@@ -46,6 +46,8 @@ const TASKS: [(&str, &str); 21] = [
     ("store/src/database/sqlite/copies/handle.rs", "the same, for what copies read and write"),
     ("store/src/audience/email_search_cache.rs", "reads for whoever asks next"),
     ("store/src/audience/columns/mod.rs", "the same; judging a million contacts takes milliseconds"),
+    ("store/src/audience/columns/save.rs", "the same; writing down what a part has"),
+    ("store/src/audience/columns/start.rs", "the same; reading it"),
     ("server/src/http/mod.rs", "connections, which drain at the end"),
     ("server/src/import.rs", "reads a file of any size"),
     ("api/src/body/bodies.rs", "parses large bodies on a thread of its own"),

@@ -1,11 +1,12 @@
 //! Filters of large projects, judged in memory where that is possible (`store::audience::columns`).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::contact::Contact;
 use mailwright_core::filter::{Condition, Filter, Group, Logic, TextTest};
-use mailwright_core::ids::{ProjectNumber, SegmentId};
+use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::columns::{Found, Page};
 use mailwright_store::audience::contact::{List, Sort};
@@ -20,6 +21,8 @@ use crate::error::Result;
 
 /// How often columns follow what changes.
 const LOOK: Duration = Duration::from_millis(250);
+/// How often it is looked whether columns have to be saved.
+const SAVE: Duration = Duration::from_secs(1);
 
 /// A filter that finds those that another one finds and for whom a few conditions hold as well.
 fn narrowed(tree: &Filter, conditions: Vec<Condition>) -> Filter {
@@ -34,6 +37,9 @@ impl App {
             app.0.audience.columns.round().await?;
             app.0.metrics.columns(app.0.audience.columns.bytes());
             Ok(())
+        });
+        every(self, tasks, "columns that are saved", SAVE, |app| async move {
+            Ok(app.0.audience.columns.save().await?)
         });
     }
 
@@ -127,6 +133,24 @@ impl App {
         Ok(found.map(|(contacts, total)| (contacts, if list.after.is_some() { 0 } else { total })))
     }
 
+    /// The contacts of whom a segment's filter says another thing than that they are stored members, and those that `also`
+    /// finds; `None` where the database has to look.
+    pub(super) async fn differing_found(
+        &self,
+        project: ProjectNumber,
+        segment: SegmentId,
+        (tree, also): (Arc<Filter>, Option<Arc<Filter>>),
+        now: Timestamp,
+    ) -> Result<Option<Vec<ContactId>>> {
+        let columns = &self.0.audience.columns;
+        if !columns.is_on() {
+            return Ok(None);
+        }
+        let segments = self.segments_of(project, [&*tree]).await?;
+        let found = columns.differing(project, segment, (tree, also), &segments, now).await;
+        Ok(self.judged(project, found))
+    }
+
     async fn in_columns(
         &self,
         project: ProjectNumber,
@@ -138,19 +162,32 @@ impl App {
         if !columns.is_on() {
             return Ok(None);
         }
-        let named: BTreeSet<SegmentId> =
-            filters.iter().flat_map(|filter| filter.references().segments).collect();
-        let segments = if named.is_empty() {
-            Segments::new()
-        } else {
-            self.read(body!(async |rx| segment::resolve_all(rx, project, named).await)).await?
-        };
+        let segments = self.segments_of(project, &filters).await?;
         let found = columns.find(project, filters, &segments, now, page).await;
+        Ok(self.judged(project, found))
+    }
+
+    /// The segments that filters name.
+    async fn segments_of(
+        &self,
+        project: ProjectNumber,
+        filters: impl IntoIterator<Item = &Filter>,
+    ) -> Result<Segments> {
+        let named: BTreeSet<SegmentId> =
+            filters.into_iter().flat_map(|filter| filter.references().segments).collect();
+        if named.is_empty() {
+            return Ok(Segments::new());
+        }
+        self.read(body!(async |rx| segment::resolve_all(rx, project, named).await)).await
+    }
+
+    /// Notes what judged. Where columns fail, the database judges.
+    fn judged<T>(&self, project: ProjectNumber, found: mailwright_store::Result<Option<T>>) -> Option<T> {
         let found = found.unwrap_or_else(|error| {
             tracing::debug!(%error, project = project.0, "contacts could not be judged in memory");
             None
         });
         self.0.metrics.judged(if found.is_some() { "memory" } else { "database" });
-        Ok(found)
+        found
     }
 }

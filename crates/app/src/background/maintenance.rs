@@ -12,7 +12,7 @@ use mailwright_core::ids::ProjectNumber;
 use mailwright_core::retention::Kind;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::limits::REFUSALS_KEPT;
-use mailwright_store::audience::{contact_log, event_counts, search};
+use mailwright_store::audience::{event_counts, saved_columns, search};
 use mailwright_store::automation::{forget, refusal};
 use mailwright_store::background::forward;
 use mailwright_store::body;
@@ -229,7 +229,7 @@ impl App {
             }
             while self.0.db.write_in_background(body!(async |tx| domains::fold(tx, number).await)).await? {}
             self.forget_log(number).await?;
-            contact_log::forget(&self.0.db, number, now).await?;
+            saved_columns::forget_old(&self.0.db, number, now).await?;
             while self.0.db.write_in_background(body!(async |tx| usage::fold(tx, number, now).await)).await? {
             }
             self.count_events(number, now).await?;

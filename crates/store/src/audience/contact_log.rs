@@ -4,14 +4,11 @@
 //! appends the ids of the contacts, and those of contacts that it removed.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use mailwright_core::ids::{ChangeId, ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
-use crate::body;
-use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 use crate::database::placed_log::PlacedLog;
 use crate::database::tx::{Rx, Tx};
@@ -24,19 +21,8 @@ pub const LOG: PlacedLog = PlacedLog { rows: "contact_log", heads: "contact_foll
 const BYTES: usize = 16;
 /// Contacts in a row of the log.
 const MOST_IN_ROW: usize = 100;
-
-/// How long changes can be read. A log that nobody has followed for that long is off.
-const KEPT: Duration = Duration::from_mins(10);
-
-/// Removes what is old of the log of a project.
-pub async fn forget(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<()> {
-    if db.read(body!(async |rx| LOG.head(rx, project).await)).await?.is_none() {
-        return Ok(()); // nobody ever followed
-    }
-    let before = now.minus(KEPT);
-    while db.write_in_background(body!(async |tx| LOG.remove_old(tx, project, before, now).await)).await? {}
-    Ok(())
-}
+/// Most rows without a position that are read at a time.
+const NEW_ROWS: i64 = 50;
 
 /// Appends contacts of projects whose log is on.
 pub(crate) async fn append(
@@ -77,44 +63,62 @@ pub struct News {
     pub has_more: bool,
 }
 
-/// The contacts that changed after a position, from at most `limit` rows of the log, and those that have no position
-/// yet. `None` if the log has no longer all of them.
-pub async fn since(rx: &Rx<'_>, project: ProjectNumber, position: i64, limit: i64) -> Result<Option<News>> {
+/// How much of the log is read at a time.
+#[derive(Debug, Clone, Copy)]
+pub struct Most {
+    /// Rows.
+    pub rows: i64,
+    /// Contacts: no more rows are read once there are as many.
+    pub contacts: usize,
+}
+
+/// The contacts that changed after a position, and those that have no position yet. `None` if the log has no longer all of
+/// them.
+pub async fn since(rx: &Rx<'_>, project: ProjectNumber, position: i64, most: Most) -> Result<Option<News>> {
     let head = LOG.head(rx, project).await?;
     if !head.is_some_and(|head| head.is_on && head.removed_to <= position) {
         return Ok(None);
     }
+    // first, so that what gets a position meanwhile is told twice rather than not at all
+    let new_rows = most.rows.min(NEW_ROWS);
+    let unplaced: Vec<Vec<u8>> = rx
+        .all(
+            "select contacts from contact_log where project_id = $1 and position is null order by id limit $2",
+            args![project, new_rows],
+            |r| r.get(0),
+        )
+        .await?;
     let placed: Vec<(i64, Vec<u8>)> = rx
         .all(
             "select position, contacts from contact_log where project_id = $1 and position > $2 \
              order by position limit $3",
-            args![project, position, limit],
+            args![project, position, most.rows],
             |r| Ok((r.get(0)?, r.get(1)?)),
         )
         .await?;
-    let has_more = placed.len() as i64 == limit;
-    let mut news = News { position, has_more, ..News::default() };
-    if let Some((last, _)) = placed.last() {
-        news.position = *last;
+    let mut news = News { position, has_more: placed.len() as i64 == most.rows, ..News::default() };
+    for (position, row) in placed {
+        if news.contacts.len() >= most.contacts {
+            news.has_more = true;
+            break;
+        }
+        news.position = position;
+        news.add(&row)?;
     }
-    let mut rows: Vec<Vec<u8>> = placed.into_iter().map(|(_, contacts)| contacts).collect();
-    if !has_more {
-        let unplaced: Vec<Vec<u8>> = rx
-            .all(
-                "select contacts from contact_log where project_id = $1 and position is null order by id limit $2",
-                args![project, limit],
-                |r| r.get(0),
-            )
-            .await?;
-        news.has_more = unplaced.len() as i64 == limit;
+    if !news.has_more {
+        news.has_more = unplaced.len() as i64 == new_rows;
         news.unplaced = unplaced.len();
-        rows.extend(unplaced);
-    }
-    for row in rows {
-        let (ids, []) = row.as_chunks::<BYTES>() else { return Err(corrupt()) };
-        news.contacts.extend(ids.iter().map(|id| ContactId::from_bytes(*id)));
+        unplaced.iter().try_for_each(|row| news.add(row))?;
     }
     Ok(Some(news))
+}
+
+impl News {
+    fn add(&mut self, row: &[u8]) -> Result<()> {
+        let (ids, []) = row.as_chunks::<BYTES>() else { return Err(corrupt()) };
+        self.contacts.extend(ids.iter().map(|id| ContactId::from_bytes(*id)));
+        Ok(())
+    }
 }
 
 fn corrupt() -> Error {

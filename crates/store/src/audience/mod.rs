@@ -21,6 +21,7 @@ pub mod filter;
 mod flip;
 pub(crate) mod former_address;
 pub mod names;
+pub mod saved_columns;
 pub mod search;
 pub mod segment;
 pub mod suppression;

@@ -40,6 +40,24 @@ impl Head {
     }
 }
 
+/// What is old in a log.
+#[derive(Debug, Clone, Copy)]
+pub struct Old {
+    /// Rows that got their positions before.
+    pub placed_before: Timestamp,
+    /// Only rows up to this position.
+    pub up_to: i64,
+    /// The log stops when nobody has followed since then.
+    pub used_before: Timestamp,
+}
+
+impl Old {
+    /// What is older than a time, without regard to who has read it.
+    pub fn before(time: Timestamp) -> Self {
+        Self { placed_before: time, up_to: i64::MAX, used_before: time }
+    }
+}
+
 /// Most rows that get their positions in one transaction.
 pub const PLACED_AT_ONCE: i64 = 1_000;
 /// Most rows that one step removes.
@@ -162,13 +180,13 @@ impl PlacedLog {
         Ok(())
     }
 
-    /// Removes rows that got their positions before a time, some at a time, and stops the log when nobody has followed
-    /// since then. Returns whether there may be more.
+    /// Removes old rows, some at a time, and stops the log when nobody follows any more. Returns whether there may be more
+    /// rows.
     pub async fn remove_old(
         self,
         tx: &mut Tx<'_>,
         project: ProjectNumber,
-        before: Timestamp,
+        old: Old,
         now: Timestamp,
     ) -> Result<bool> {
         if self.place_new(tx, project, now).await?.1 > 0 {
@@ -178,17 +196,17 @@ impl PlacedLog {
         let Self { rows, heads } = self;
         tx.execute(
             format!("update {heads} set is_on = $3 where project_id = $1 and used_at < $2 and is_on"),
-            args![project, before, false],
+            args![project, old.used_before, false],
         )
         .await?;
         let removed = tx
             .all(
                 format!(
                     "delete from {rows} where project_id = $1 and id in (select id from (select id, placed_at \
-                     from {rows} where project_id = $1 and position is not null order by position limit $3) as oldest \
+                     from {rows} where project_id = $1 and position <= $4 order by position limit $3) as oldest \
                      where placed_at < $2) returning position"
                 ),
-                args![project, before, REMOVED_AT_ONCE],
+                args![project, old.placed_before, REMOVED_AT_ONCE, old.up_to],
                 |r| r.get::<i64>(0),
             )
             .await?;

@@ -82,6 +82,8 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("contacts", purged_by("id", 500)),
     ("contact_followers", purged_by("project_id", 1)),
     ("contact_log", purged_by("id", 500)),
+    ("contact_columns", purged_by("first_id, aspect", 20)),
+    ("contact_column_parts", purged_by("first_id", 500)),
     ("contact_fields", purged_by("name", 500)),
     ("event_names", purged_by("name", 500)),
     ("event_fields", purged_by("event, name", 500)),

@@ -1,6 +1,7 @@
 //! Filters that are judged in memory find who is there now, whatever changes the contacts, and from which process.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use mailwright_testkit::{App, Engine, both_engines};
 use mailwright_tests::{items, text, track_ok};
@@ -145,4 +146,121 @@ both_engines! {
             }
         }
     }
+
+    async fn saved_columns_answer_the_first_counts_after_a_start(engine: Engine) {
+        let mut app = App::builder(engine).env("MAILWRIGHT_SEGMENTS_MEMORY_FROM_CONTACTS", "1").start().await;
+        let (mut people, mut random) = (People::new(), StdRng::seed_from_u64(8));
+        for _ in 0..40 {
+            change(&app, &mut people, &mut random).await;
+        }
+        for (condition, _) in rules() {
+            app.eventually("the columns are read", async || {
+                let before = in_memory(&app).await;
+                preview(&app, &condition).await;
+                (in_memory(&app).await > before).then_some(())
+            })
+            .await;
+        }
+        saved(&app).await;
+        for is_saved_anew in [false, true] {
+            app.kill();
+            app.restart().await;
+            for (email, person) in people.iter_mut().take(10) {
+                let score = random.random_range(0..100);
+                track_ok(&app, json!({"email": email, "event": "order.placed", "data": {"score": score}})).await;
+                (person.has_ordered, person.score) = (true, Some(score));
+            }
+            agree(&app, &people).await;
+            assert_eq!(in_memory(&app).await, rules().len() as u64, "all in memory");
+            if is_saved_anew {
+                break;
+            }
+            // nothing of somebody who is removed stays
+            let (email, person) = people.pop_first().unwrap();
+            assert!(app.rows().await["contact_columns"].iter().any(|row| holds(row, &email)), "{email}");
+            app.delete(&format!("/contacts/{}", person.id)).send().await.assert_status(204);
+            assert!(!app.rows().await["contact_columns"].iter().any(|row| holds(row, &email)), "{email}");
+            // and what was not stored then is stored again
+            app.advance(Duration::from_mins(2)).await;
+            saved(&app).await;
+            assert!(!app.rows().await["contact_columns"].iter().any(|row| holds(row, &email)), "{email}");
+        }
+    }
+
+    async fn who_is_in_a_segment_is_known_in_memory(engine: Engine) {
+        let app = App::builder(engine).env("MAILWRIGHT_SEGMENTS_MEMORY_FROM_CONTACTS", "1").start().await;
+        let emails: Vec<String> = (0..20).map(|number| format!("c{number}@example.com")).collect();
+        for email in &emails {
+            let body = json!({"email": email, "data": {"plan": "pro"}, "subscribed": true});
+            app.post("/contacts").json(&body).send().await.assert_status(201);
+        }
+        let list = app.post("/segments").json(&json!({"name": "List", "type": "STATIC"})).send().await;
+        let list = text(&list.assert_status(201).json()["id"]).to_owned();
+        let tracked = json!({
+            "name": "Tracked", "trackMembership": true,
+            "condition": only(&json!({"field": "data.plan", "operator": "equals", "value": "free"}))
+        });
+        let tracked = app.post("/segments").json(&tracked).send().await;
+        let tracked = text(&tracked.assert_status(201).json()["id"]).to_owned();
+        let member = |id: &str| only(&json!({"field": format!("segment.{id}"), "operator": "memberOfSegment"}));
+        let count = async |id: &str| preview(&app, &member(id)).await["count"].as_u64().unwrap();
+        for id in [&list, &tracked] {
+            app.eventually("the columns are read", async || {
+                let before = in_memory(&app).await;
+                count(id).await;
+                (in_memory(&app).await > before).then_some(())
+            })
+            .await;
+        }
+        let path = format!("/segments/{list}/members");
+        app.post(&path).json(&json!({"emails": emails[..7]})).send().await.assert_status(200);
+        assert_eq!(count(&list).await, 7);
+        app.delete(&path).json(&json!({"emails": emails[..3]})).send().await.assert_status(200);
+        assert_eq!(count(&list).await, 4);
+        for email in &emails[..5] {
+            track_ok(&app, json!({"email": email, "event": "changed", "data": {"plan": "free"}})).await;
+        }
+        app.eventually("they join", async || (count(&tracked).await == 5).then_some(())).await;
+        track_ok(&app, json!({"email": emails[0], "event": "changed", "data": {"plan": "pro"}})).await;
+        app.eventually("one leaves", async || (count(&tracked).await == 4).then_some(())).await;
+        // everybody is judged in memory as well, by another condition
+        let changed = only(&json!({"field": "data.plan", "operator": "equals", "value": "pro"}));
+        let path = format!("/segments/{tracked}");
+        app.patch(&path).json(&json!({"condition": changed})).send().await.assert_status(200);
+        assert_eq!(compute(&app, &path).await, 16);
+        let changed = only(&json!({"field": "data.plan", "operator": "equals", "value": "free"}));
+        app.patch(&path).json(&json!({"condition": changed})).send().await.assert_status(200);
+        assert_eq!(compute(&app, &path).await, 4);
+        let judged = in_memory(&app).await;
+        assert_eq!((count(&list).await, count(&tracked).await), (4, 4));
+        assert_eq!(in_memory(&app).await, judged + 2);
+    }
+}
+
+/// Judges everybody by a segment, in memory; how many members there are.
+async fn compute(app: &App, path: &str) -> Value {
+    let before = in_memory(app).await;
+    let computed = app.post(&format!("{path}/compute")).json(&json!({})).send().await.assert_status(200);
+    assert!(in_memory(app).await > before);
+    computed.json()["total"].clone()
+}
+
+/// Waits until the columns of all rules are saved.
+async fn saved(app: &App) {
+    app.eventually("the columns are saved", async || {
+        let rows = app.rows().await;
+        let is_whole = !rows["contact_column_parts"].is_empty()
+            && !rows["contact_column_parts"].iter().any(|row| row.contains(r#""position":null"#));
+        let names = ["data.plan", "data.score", "email", "event.order.placed", "subscribed"];
+        let has = |name: &str| rows["contact_columns"].iter().any(|row| row.contains(&format!("\"{name}\"")));
+        (is_whole && names.into_iter().all(has)).then_some(())
+    })
+    .await;
+}
+
+/// Whether a row has a text among its bytes, as [`App::rows`] shows them.
+fn holds(row: &str, text: &str) -> bool {
+    let of_sqlite = format!("{:02x?}", text.as_bytes());
+    let of_postgres: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    row.contains(of_sqlite.trim_matches(['[', ']'])) || row.contains(&of_postgres)
 }

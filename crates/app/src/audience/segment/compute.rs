@@ -1,7 +1,7 @@
 //! Judges every contact by one segment: on request, and in the background after its condition changed.
 //!
-//! The database selects the contacts whose membership row disagrees with the condition, in parts of the project; only
-//! these are judged, in transactions of a few hundred. A background pass repeats the check after each `compute`,
+//! The contacts whose membership row disagrees with the condition are selected, in memory or by the database in parts of
+//! the project; only these are judged, in transactions of a few hundred. A background pass repeats the check after each `compute`,
 //! because a transaction that read the old setting may commit after it.
 //!
 //! The answer counts the difference since `compute` was last asked (`reported`), whichever process noticed the changes.
@@ -115,6 +115,10 @@ impl App {
 
     async fn judge_all(&self, door: Door, judging: &Judging) -> Result<()> {
         let (project, segment) = (judging.project, judging.segment);
+        let filters = (Arc::clone(&judging.tree), judging.timed.clone());
+        if let Some(found) = self.differing_found(project, segment, filters, self.0.clock.now()).await? {
+            return self.judge_these(door, judging, &found).await;
+        }
         let mut after = ContactId::first_of(Timestamp(0));
         loop {
             let (tree, timed, now) = (Arc::clone(&judging.tree), judging.timed.clone(), self.0.clock.now());
@@ -130,18 +134,23 @@ impl App {
                     }),
                 )
                 .await?;
-            for batch in found.chunks(BATCH) {
-                let _turn = match door {
-                    Door::Background(_) => self.0.audience.segments.turn().await,
-                    Door::Slow(_) | Door::Fast => None,
-                };
-                self.judge_batch(judging, batch.to_vec()).await?;
-            }
+            self.judge_these(door, judging, &found).await?;
             match part.last {
                 Some(last) => after = last,
                 None => return Ok(()),
             }
         }
+    }
+
+    async fn judge_these(&self, door: Door, judging: &Judging, contacts: &[ContactId]) -> Result<()> {
+        for batch in contacts.chunks(BATCH) {
+            let _turn = match door {
+                Door::Background(_) => self.0.audience.segments.turn().await,
+                Door::Slow(_) | Door::Fast => None,
+            };
+            self.judge_batch(judging, batch.to_vec()).await?;
+        }
+        Ok(())
     }
 
     /// Judges some contacts by a segment and those that depend on it.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mailwright_core::ids::ProjectNumber;
 use mailwright_store::body;
-use mailwright_store::database::placed_log::PLACED_AT_ONCE;
+use mailwright_store::database::placed_log::{Old, PLACED_AT_ONCE};
 use mailwright_store::insight::activity_log as store;
 
 use super::{Followed, locked};
@@ -104,7 +104,9 @@ impl App {
         let now = self.clock().now();
         let before = now.minus(self.settings().activity.stream_kept);
         while self
-            .write_bulk(body!(async |tx| Ok(store::LOG.remove_old(tx, project, before, now).await?)))
+            .write_bulk(body!(async |tx| Ok(store::LOG
+                .remove_old(tx, project, Old::before(before), now)
+                .await?)))
             .await?
         {}
         Ok(())

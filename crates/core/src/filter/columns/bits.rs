@@ -46,6 +46,16 @@ impl Bits {
         self.words[first] = word & below | (word & !below) << 1;
     }
 
+    /// Adds rows at the end.
+    pub(super) fn extend(&mut self, rows: impl ExactSizeIterator<Item = bool>) {
+        let before = self.len;
+        self.len += rows.len();
+        self.words.resize(self.len.div_ceil(WORD), 0);
+        for (row, value) in (before..).zip(rows) {
+            self.set(row, value);
+        }
+    }
+
     /// Keeps of the rows that are set those of which `holds` is true. It is asked about no others.
     pub(super) fn retain(&self, mut holds: impl FnMut(usize) -> bool) -> Self {
         let words = self.words.iter().enumerate().map(|(at, word)| {
@@ -90,6 +100,16 @@ impl Bits {
 
     pub(super) fn and_not(&self, other: &Self) -> Self {
         self.with(other, |one, other| one & !other)
+    }
+
+    /// The rows that are set in one of both alone.
+    pub fn differing(&self, other: &Self) -> Self {
+        self.with(other, |one, other| one ^ other)
+    }
+
+    /// The rows that are set in one of both at least.
+    pub fn or(&self, other: &Self) -> Self {
+        self.with(other, |one, other| one | other)
     }
 
     fn with(&self, other: &Self, combine: fn(u64, u64) -> u64) -> Self {

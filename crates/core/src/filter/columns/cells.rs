@@ -37,6 +37,11 @@ impl Cells {
         Self { rows: vec![0; rows], ..Self::default() }
     }
 
+    /// Makes room for so many more rows at the end.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        self.rows.reserve_exact(rows);
+    }
+
     /// Makes room for a row, which has no value.
     pub(super) fn insert(&mut self, row: usize) {
         self.rows.insert(row, 0);
@@ -46,7 +51,7 @@ impl Cells {
     pub(super) fn set(&mut self, row: usize, value: Scalar<'_>) -> bool {
         let before = self.rows[row];
         // first, so that a text that stays is not taken away in between
-        let (cell, fits) = match self.cell(value) {
+        let (cell, fits) = match self.cell(value, 1) {
             Some(cell) => (cell, true),
             None => (0, false),
         };
@@ -64,7 +69,52 @@ impl Cells {
         self.rows = rows.iter().map(|row| self.rows[*row]).collect();
     }
 
-    fn cell(&mut self, value: Scalar<'_>) -> Option<u32> {
+    /// The values of some rows, each once, and the place of each row's value among them.
+    pub(super) fn distinct(&self, rows: &[usize]) -> (Vec<Scalar<'_>>, Vec<u16>) {
+        let (mut values, mut places) = (Vec::new(), HashMap::new());
+        let of_rows = rows.iter().map(|row| {
+            let cell = self.rows[*row];
+            *places.entry(cell).or_insert_with(|| {
+                values.push(self.value(cell));
+                (values.len() - 1) as u16
+            })
+        });
+        let of_rows = of_rows.collect();
+        (values, of_rows)
+    }
+
+    /// Adds rows that have these values, in the order of their places. Returns whether there was room for them; nothing
+    /// is added where a place is wrong.
+    pub(super) fn extend(&mut self, values: &[Scalar<'_>], places: &[u16]) -> bool {
+        let mut uses = vec![0; values.len()];
+        for place in places {
+            match uses.get_mut(usize::from(*place)) {
+                Some(uses) => *uses += 1,
+                None => return false,
+            }
+        }
+        let mut fits = true;
+        let cells = values.iter().zip(uses).map(|(value, uses)| {
+            let cell = if uses > 0 { self.cell(*value, uses) } else { Some(0) };
+            fits &= cell.is_some();
+            cell.unwrap_or(0)
+        });
+        let cells: Vec<u32> = cells.collect();
+        self.rows.extend(places.iter().map(|place| cells[usize::from(*place)]));
+        fits
+    }
+
+    fn value(&self, cell: u32) -> Scalar<'_> {
+        match cell & TYPE {
+            INTEGER => Scalar::Number(f64::from(cell.cast_signed() >> 2)),
+            NUMBER => Scalar::Number(self.numbers.values[(cell >> 2) as usize]),
+            TEXT => Scalar::Text(self.texts.get(cell >> 2)),
+            _ => SPECIALS[(cell >> 2) as usize],
+        }
+    }
+
+    /// The cell of a value that so many more rows have.
+    fn cell(&mut self, value: Scalar<'_>, rows: u32) -> Option<u32> {
         let (kind, number) = match value {
             Scalar::Missing => (SPECIAL, 0),
             Scalar::Bool(value) => (SPECIAL, 1 + u32::from(value)),
@@ -72,8 +122,8 @@ impl Cells {
             Scalar::Number(number) if number.fract() == 0.0 && number.abs() < INTEGERS => {
                 (INTEGER, (number as i32) as u32)
             }
-            Scalar::Number(number) => (NUMBER, self.numbers.add(number)),
-            Scalar::Text(text) => (TEXT, self.texts.add(text)?),
+            Scalar::Number(number) => (NUMBER, self.numbers.add(number, rows)),
+            Scalar::Text(text) => (TEXT, self.texts.add(text, rows)?),
         };
         (kind == INTEGER || number < 1 << 30).then_some(number << 2 | kind)
     }
@@ -113,17 +163,17 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn add(&mut self, value: f64) -> u32 {
+    fn add(&mut self, value: f64, cells: u32) -> u32 {
         if let Some(number) = self.by_value.get(&value.to_bits()) {
-            self.cells[*number as usize] += 1;
+            self.cells[*number as usize] += cells;
             return *number;
         }
         let number = if let Some(number) = self.free.pop() {
-            (self.values[number as usize], self.cells[number as usize]) = (value, 1);
+            (self.values[number as usize], self.cells[number as usize]) = (value, cells);
             number
         } else {
             self.values.push(value);
-            self.cells.push(1);
+            self.cells.push(cells);
             self.values.len() as u32 - 1
         };
         self.by_value.insert(value.to_bits(), number);

@@ -26,6 +26,11 @@ impl Columns {
         Judge { columns: self, segments, now, known: BTreeMap::new() }.filter(tree, &self.present)
     }
 
+    /// The rows of the stored members of a segment. `None` when the column is missing.
+    pub fn members(&self, segment: SegmentId) -> Option<&Bits> {
+        self.flags(&Aspect::Segment(segment))
+    }
+
     fn cells(&self, aspect: &Aspect) -> Option<&Cells> {
         if let Column::Cells(cells) = self.by_aspect.get(aspect)? { Some(cells) } else { None }
     }

@@ -6,41 +6,25 @@
 //!
 //! Nothing here knows where contacts come from, or whether they are still so: see `store::audience::columns`.
 
+mod aspect;
 mod bits;
 mod cells;
 mod judge;
+mod stored;
 mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::evaluate::Scalar;
-use super::tree::{Condition, DataPath, Filter, TimeField};
-use crate::event::Activity;
+use super::tree::{Condition, Filter, TimeField};
 use crate::ids::{ContactId, SegmentId};
 use crate::time::Timestamp;
 
+pub use aspect::Aspect;
 pub use bits::Bits;
 use cells::Cells;
-
-/// What a column is about.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Aspect {
-    /// The address.
-    Email,
-    /// Whether the contact is subscribed.
-    Subscribed,
-    /// When it last changed.
-    UpdatedAt,
-    /// A place in its custom data.
-    Data(DataPath),
-    /// The newest of its events of a name.
-    Event(String),
-    /// When an activity was last seen on one of its mails.
-    Activity(Activity),
-    /// Whether it is a stored member of a segment.
-    Segment(SegmentId),
-}
+pub use stored::{Corrupt, MOST_ROWS, StoredPart};
 
 /// What a contact has in a column.
 #[derive(Debug, Clone, Copy)]
@@ -124,12 +108,12 @@ impl Columns {
         }
     }
 
-    /// Takes all times from a contact, so that they can be raised anew.
-    pub fn forget_times(&mut self, id: ContactId) {
+    /// Takes from a contact what is not told of everybody: times, which are raised anew, and memberships.
+    pub fn forget_related(&mut self, id: ContactId) {
         let Ok(row) = self.ids.binary_search(&id) else { return };
-        for column in self.by_aspect.values_mut() {
-            if let Column::Times(times) = column {
-                times[row] = NEVER;
+        for (aspect, column) in &mut self.by_aspect {
+            if matches!(aspect, Aspect::Segment(_)) || matches!(column, Column::Times(_)) {
+                column.clear(row);
             }
         }
     }

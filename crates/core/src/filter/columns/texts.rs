@@ -35,15 +35,15 @@ impl Texts {
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// The number of a text that one more cell has; `None` where no more fit in.
-    pub(super) fn add(&mut self, text: &str) -> Option<u32> {
+    /// The number of a text that so many more cells have; `None` where no more texts fit in.
+    pub(super) fn add(&mut self, text: &str, cells: u32) -> Option<u32> {
         let hash = self.hasher.hash_one(text);
         if let Some(number) = self.by_text.find(hash, |number| self.get(*number) == text).copied() {
-            self.spans[number as usize].cells += 1;
+            self.spans[number as usize].cells += cells;
             return Some(number);
         }
         let start = u32::try_from(self.bytes.len()).ok()?;
-        let span = Span { start, len: u32::try_from(text.len()).ok()?, cells: 1 };
+        let span = Span { start, len: u32::try_from(text.len()).ok()?, cells };
         u32::try_from(self.bytes.len() + text.len()).ok()?;
         self.bytes.extend_from_slice(text.as_bytes());
         let number = if let Some(number) = self.free.pop() {
@@ -113,23 +113,23 @@ mod tests {
     #[test]
     fn a_text_has_one_number_as_long_as_a_cell_has_it() {
         let mut texts = Texts::default();
-        let [one, other] = ["one", "other"].map(|text| texts.add(text).unwrap());
-        assert_eq!(texts.add("one"), Some(one));
+        let [one, other] = ["one", "other"].map(|text| texts.add(text, 1).unwrap());
+        assert_eq!(texts.add("one", 1), Some(one));
         texts.take(one);
         assert_eq!((texts.get(one), texts.get(other)), ("one", "other"));
         texts.take(one);
-        assert_eq!(texts.add("third"), Some(one));
+        assert_eq!(texts.add("third", 1), Some(one));
         assert_eq!((texts.get(one), texts.get(other), texts.numbers()), ("third", "other", 2));
-        assert_eq!(texts.add("one"), Some(2));
+        assert_eq!(texts.add("one", 1), Some(2));
     }
 
     #[test]
     fn what_is_not_used_any_more_is_cleared_away() {
         let mut texts = Texts::default();
-        let kept = texts.add("kept").unwrap();
+        let kept = texts.add("kept", 1).unwrap();
         let mut last = None;
         for number in 0..100_000 {
-            let text = texts.add(&format!("a text of some length, number {number}"));
+            let text = texts.add(&format!("a text of some length, number {number}"), 1);
             if let Some(before) = std::mem::replace(&mut last, text) {
                 texts.take(before);
             }
@@ -137,6 +137,6 @@ mod tests {
         assert!(texts.bytes() < 4 * CLEARED_FROM, "{} bytes", texts.bytes());
         assert_eq!(texts.get(kept), "kept");
         assert_eq!(texts.get(last.unwrap()), "a text of some length, number 99999");
-        assert_eq!(texts.add("kept"), Some(kept));
+        assert_eq!(texts.add("kept", 1), Some(kept));
     }
 }

@@ -10,20 +10,21 @@ use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Clock;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedRwLockReadGuard, RwLock};
 
-use super::load::{Part, Wanted, earlier_transactions};
-use super::{FRESH, Unfit};
-use crate::audience::contact_log::{self, LOG, News};
+use super::load::{Part, Wanted};
+use super::save::{Saving, Unsaved};
+use super::{FRESH, Unfit, start};
+use crate::audience::contact_log::{self, LOG, Most, News};
+use crate::audience::saved_columns;
 use crate::body;
 use crate::database::db::Db;
 use crate::database::error::Result;
 use crate::database::placed_log::PLACED_AT_ONCE;
 use crate::database::tx::Rx;
 
-/// Rows of the log, and contacts in them, that whoever asks reads at once.
-const FEW: i64 = 20;
-const FEW_CONTACTS: usize = 200;
-/// Rows of the log that are read at a time, of a hundred contacts each.
-const MANY: i64 = 10;
+/// What whoever asks reads of the log at once.
+const FEW: Most = Most { rows: 20, contacts: 200 };
+/// What is read of the log at a time.
+const MANY: Most = Most { rows: 500, contacts: 1_000 };
 /// How many times as many are taken over together.
 const TOGETHER: usize = 20;
 /// Positions are given from more rows without one on; fewer than are read at a time.
@@ -34,15 +35,17 @@ const NOTED: Duration = Duration::from_mins(1);
 /// The columns of a project.
 #[derive(Debug)]
 pub(super) struct Kept {
-    project: ProjectNumber,
-    db: Db,
-    clock: Clock,
+    pub(super) project: ProjectNumber,
+    pub(super) db: Db,
+    pub(super) clock: Clock,
     /// Most bytes that they may take.
     most: usize,
-    state: Arc<RwLock<State>>,
+    pub(super) state: Arc<RwLock<State>>,
     bytes: AtomicUsize,
     /// Whoever reads what changed; when it was last noted that the log is followed.
     catching_up: Mutex<Option<Instant>>,
+    /// Whoever saves.
+    pub(super) saving: Mutex<Saving>,
     /// Whoever judges: however many ask, a project takes one processor.
     judging: Arc<Mutex<()>>,
 }
@@ -52,7 +55,11 @@ pub(super) struct State {
     columns: Columns,
     wanted: Arc<Wanted>,
     /// Up to where the log was read.
-    position: i64,
+    pub(super) position: i64,
+    /// How often contacts had been removed by then.
+    pub(super) removals: i64,
+    /// What changed since the columns were saved.
+    pub(super) unsaved: Unsaved,
     /// The moment that the columns are true of was after this one.
     as_of: Instant,
     /// Only a part of what changed was taken over, so the columns are true of no moment.
@@ -78,17 +85,15 @@ impl Kept {
     ) -> Result<Result<Self, Unfit>> {
         let now = clock.now();
         let head = db.write(body!(async |tx| LOG.follow(tx, project, now).await)).await?;
-        earlier_transactions(db).await?;
-        let mut columns = Columns::new();
-        columns.add_columns(aspects);
-        let wanted = Wanted::of(aspects);
-        if wanted.load(db, project, most, &mut columns).await?.is_err() {
-            return Ok(Err(Unfit));
-        }
+        let started = start::start(db, project, aspects, most).await?;
+        let Ok(start::Started { columns, position }) = started else { return Ok(Err(Unfit)) };
+        let position = position.map_or(head.position, |position| position.min(head.position));
         let state = State {
             columns,
-            wanted: Arc::new(wanted),
-            position: head.position,
+            wanted: Arc::new(Wanted::of(aspects)),
+            position,
+            removals: 0,
+            unsaved: Unsaved::since(position),
             as_of: Instant::now(),
             is_between: true,
             is_lost: false,
@@ -100,7 +105,8 @@ impl Kept {
             most,
             state: Arc::new(RwLock::new(state)),
             bytes: AtomicUsize::new(0),
-            catching_up: Mutex::default(),
+            catching_up: Mutex::new(Some(Instant::now())),
+            saving: Mutex::default(),
             judging: Arc::default(),
         };
         kept.catch_up().await?;
@@ -137,7 +143,7 @@ impl Kept {
         let news = self.db.read(body!(async |rx| contact_log::since(rx, project, position, FEW).await));
         match news.await? {
             Some(news) if news.contacts.is_empty() => Ok(()),
-            Some(news) if is_young && (news.has_more || news.contacts.len() > FEW_CONTACTS) => Ok(()),
+            Some(news) if is_young && (news.has_more || news.contacts.len() > FEW.contacts) => Ok(()),
             _ => self.catch_up().await,
         }
     }
@@ -155,7 +161,7 @@ impl Kept {
             let now = self.clock.now();
             self.db.write(body!(async |tx| LOG.follow(tx, project, now).await)).await?;
             *noted = Some(Instant::now());
-            contact_log::forget(&self.db, project, now).await?;
+            saved_columns::forget_old(&self.db, project, now).await?;
         }
         let (mut position, wanted) = {
             let state = self.state.read().await;
@@ -165,14 +171,15 @@ impl Kept {
         loop {
             let (as_of, asked) = (Instant::now(), Arc::clone(&wanted));
             let step = self.db.read(body!(async |rx| changes(rx, project, position, &asked).await));
-            let Some((news, part)) = step.await? else {
+            let Some(step) = step.await? else {
                 self.state.write().await.is_lost = true;
                 return Ok(());
             };
+            let (news, removals) = (step.news, step.removals);
             position = news.position;
-            parts.push(part);
+            parts.push(step.part);
             if !news.has_more || parts.len() == TOGETHER {
-                self.take_over(std::mem::take(&mut parts), &news, as_of).await;
+                self.take_over(std::mem::take(&mut parts), &news, removals, as_of).await;
             }
             if news.unplaced > UNPLACED {
                 // those without a position are told again and again
@@ -184,13 +191,17 @@ impl Kept {
         }
     }
 
-    async fn take_over(&self, parts: Vec<Part>, news: &News, as_of: Instant) {
+    async fn take_over(&self, parts: Vec<Part>, news: &News, removals: i64, as_of: Instant) {
         let mut state = self.state.write().await;
-        let State { columns, wanted, .. } = &mut *state;
-        let fits = parts.into_iter().all(|part| wanted.put(part, columns));
+        let State { columns, wanted, unsaved, .. } = &mut *state;
+        let fits = parts.into_iter().all(|part| {
+            unsaved.note(part.contacts());
+            wanted.put(part, columns)
+        });
         let bytes = columns.bytes();
         self.bytes.store(bytes, Ordering::Relaxed);
         (state.position, state.as_of, state.is_between) = (news.position, as_of, news.has_more);
+        state.removals = removals;
         state.is_lost |= !fits || state.columns.is_full() || bytes > self.most;
     }
 
@@ -206,20 +217,29 @@ impl Kept {
     }
 }
 
-/// What changed after a position of the log, and what the contacts have now, in one snapshot. `None` if the log does
-/// not tell any more.
+/// What changed after a position of the log.
+struct Changes {
+    news: News,
+    /// How often contacts had been removed.
+    removals: i64,
+    /// What the contacts have now.
+    part: Part,
+}
+
+/// What changed after a position of the log, in one snapshot. `None` if the log does not tell any more.
 async fn changes(
     rx: &Rx<'_>,
     project: ProjectNumber,
     position: i64,
     wanted: &Wanted,
-) -> Result<Option<(News, Part)>> {
+) -> Result<Option<Changes>> {
     rx.begin_snapshot().await?;
     let step = async {
         let Some(news) = contact_log::since(rx, project, position, MANY).await? else { return Ok(None) };
+        let removals = saved_columns::removals(rx, project).await?;
         let contacts: Vec<ContactId> = news.contacts.iter().copied().collect();
         let part = wanted.read_these(rx, project, contacts).await?;
-        Ok(Some((news, part)))
+        Ok(Some(Changes { news, removals, part }))
     };
     let step = step.await;
     rx.end_snapshot().await?;

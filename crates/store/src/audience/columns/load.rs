@@ -1,81 +1,34 @@
-//! Reads columns of all contacts of a project, a part at a time.
-//!
-//! The parts are read at different moments. What changes meanwhile is in the log of contacts, which was on before the
-//! first part was read, and is read again afterwards.
+//! Reads columns from the contacts of a project, their events and their mails, a part at a time.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::sync::Arc;
-use std::time::Duration;
 
+use mailwright_core::filter::Activity;
 use mailwright_core::filter::columns::{Aspect, Columns, Fact};
-use mailwright_core::filter::{Activity, DataPath};
-use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
+use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber, SegmentId};
 use mailwright_core::time::Timestamp;
-use serde_json::Value as Json;
 use uuid::Uuid;
 
 use super::Unfit;
+use super::step::{Read, Step, Which};
 use crate::args;
 use crate::audience::filter::facts::{self, Times};
 use crate::body;
 use crate::database::db::Db;
-use crate::database::error::{Error, Result};
-use crate::database::tx::{Row, Rx};
-use crate::database::value::Arg;
+use crate::database::error::Result;
+use crate::database::tx::Rx;
 
 /// Contacts of a part.
-const CONTACTS: usize = 5_000;
-/// Characters of JSON that a value may have. Columns in which one has more take too much memory.
-const MAX_VALUE: usize = 1_024;
-/// Events or mails of a part.
+pub(super) const CONTACTS: usize = 5_000;
+/// Events, mails or members of a part.
 const EVENTS: usize = 50_000;
-/// Keys of custom data that are read together.
-const KEYS: usize = 6;
-/// How long the transactions that began earlier are waited for.
-const PATIENCE: Duration = Duration::from_mins(2);
-/// How often it is looked whether they have ended.
-const PAUSE: Duration = Duration::from_millis(20);
-
-/// Waits until every transaction has ended that may have begun before the log was on, and does not write into it.
-pub(super) async fn earlier_transactions(db: &Db) -> Result<()> {
-    if !db.is_shared() {
-        return Ok(()); // there is one writer
-    }
-    let mut left: Option<BTreeSet<String>> = None;
-    let until = tokio::time::Instant::now() + PATIENCE;
-    loop {
-        let now: BTreeSet<String> =
-            db.read(body!(async |rx| transactions(rx).await)).await?.into_iter().collect();
-        let still = left.map_or_else(|| now.clone(), |left| left.intersection(&now).cloned().collect());
-        if still.is_empty() {
-            return Ok(());
-        }
-        if tokio::time::Instant::now() > until {
-            return Err(Error::Busy);
-        }
-        left = Some(still);
-        tokio::time::sleep(PAUSE).await;
-    }
-}
-
-/// The transactions of other connections, as PostgreSQL calls them.
-async fn transactions(rx: &Rx<'_>) -> Result<Vec<String>> {
-    rx.all(
-        "select l.virtualtransaction from pg_locks l join pg_stat_activity a on a.pid = l.pid \
-         where l.locktype = 'virtualxid' and a.datname = current_database() and l.pid <> pg_backend_pid()",
-        args![],
-        |r| r.get(0),
-    )
-    .await
-}
-
 /// What is read for some columns.
 #[derive(Debug)]
 pub(super) struct Wanted {
     steps: Vec<Arc<Step>>,
     events: BTreeSet<String>,
     activities: bool,
+    segments: BTreeSet<SegmentId>,
 }
 
 /// What some contacts have in all columns.
@@ -86,6 +39,14 @@ pub(super) struct Part {
     rows: Vec<Vec<Read>>,
     events: Vec<(ContactId, String, Option<EventId>)>,
     mails: Vec<(ContactId, Times)>,
+    members: Vec<(ContactId, SegmentId)>,
+}
+
+impl Part {
+    /// The contacts, those that are gone included.
+    pub(super) fn contacts(&self) -> &[ContactId] {
+        &self.contacts
+    }
 }
 
 impl Wanted {
@@ -93,14 +54,23 @@ impl Wanted {
     pub(super) fn of(aspects: &BTreeSet<Aspect>) -> Self {
         let event =
             |aspect: &Aspect| if let Aspect::Event(name) = aspect { Some(name.clone()) } else { None };
+        let segment = |aspect: &Aspect| if let Aspect::Segment(id) = aspect { Some(*id) } else { None };
         Self {
             steps: Step::all(aspects),
             events: aspects.iter().filter_map(event).collect(),
             activities: aspects.iter().any(|aspect| matches!(aspect, Aspect::Activity(_))),
+            segments: aspects.iter().filter_map(segment).collect(),
         }
     }
 
-    /// Reads what all contacts have. The columns are there and empty, and take at most `most` bytes.
+    /// What is read for more columns of contacts that are there already.
+    pub(super) fn more(aspects: &BTreeSet<Aspect>) -> Self {
+        let mut wanted = Self::of(aspects);
+        wanted.steps.retain(|step| step.reads_something());
+        wanted
+    }
+
+    /// Reads what all contacts have, into columns that have nothing yet. All columns take at most `most` bytes.
     pub(super) async fn load(
         &self,
         db: &Db,
@@ -134,7 +104,41 @@ impl Wanted {
         if self.activities {
             mails(db, project, columns).await?;
         }
+        for segment in &self.segments {
+            members(db, project, *segment, columns).await?;
+        }
         Ok(Ok(()))
+    }
+
+    /// Reads what the contacts have from an id on, up to another one, into columns that end there.
+    pub(super) async fn load_between(
+        self: &Arc<Self>,
+        db: &Db,
+        project: ProjectNumber,
+        (first, end): (ContactId, Option<ContactId>),
+        columns: &mut Columns,
+    ) -> Result<Result<(), Unfit>> {
+        let mut from = first;
+        loop {
+            let wanted = Arc::clone(self);
+            let part = db.read_in_background(
+                project,
+                body!(async |rx| {
+                    let contacts = between(rx, project, from, end).await?;
+                    wanted.read_these(rx, project, contacts).await
+                }),
+            );
+            let part = part.await?;
+            let last = part.contacts.last().copied();
+            let is_last = part.contacts.len() < CONTACTS;
+            if !self.put(part, columns) {
+                return Ok(Err(Unfit));
+            }
+            match last {
+                Some(last) if !is_last => from = after(last),
+                _ => return Ok(Ok(())),
+            }
+        }
     }
 
     /// Reads what some contacts have.
@@ -156,7 +160,8 @@ impl Wanted {
         let events = facts::newest_events(rx, project, &contacts, &self.events, Timestamp::LAST).await?;
         let mails =
             if self.activities { facts::activities(rx, project, &contacts).await? } else { Vec::new() };
-        Ok(Part { contacts, rows, events, mails })
+        let members = facts::stored_members(rx, project, &contacts, &self.segments).await?;
+        Ok(Part { contacts, rows, events, mails, members })
     }
 
     /// Sets what contacts have, and removes those that are gone. Returns whether all fits in.
@@ -165,7 +170,7 @@ impl Wanted {
         for contact in part.contacts {
             if there.contains(&contact) {
                 columns.add(contact);
-                columns.forget_times(contact);
+                columns.forget_related(contact);
             } else {
                 columns.remove(contact);
             }
@@ -183,126 +188,10 @@ impl Wanted {
         for (contact, times) in part.mails {
             put_times(contact, times, columns);
         }
+        for (contact, segment) in part.members {
+            columns.set(contact, &Aspect::Segment(segment), Fact::Flag(true));
+        }
         fits
-    }
-}
-
-/// The contacts that are read.
-enum Which {
-    /// The first ones after this one.
-    After(ContactId),
-    These(Vec<ContactId>),
-}
-
-/// What is read in one go through the contacts.
-#[derive(Debug)]
-struct Step {
-    email: bool,
-    subscribed: bool,
-    updated_at: bool,
-    paths: Vec<DataPath>,
-    /// The keys of custom data that the paths lead through: one with dots may be a key by itself.
-    keys: Vec<String>,
-}
-
-/// A contact that was read.
-#[derive(Debug)]
-struct Read {
-    id: ContactId,
-    email: Option<String>,
-    subscribed: bool,
-    updated_at: Timestamp,
-    values: [Option<String>; KEYS],
-}
-
-fn read(row: &Row<'_>) -> Result<Read> {
-    let mut values: [Option<String>; KEYS] = Default::default();
-    for (at, value) in values.iter_mut().enumerate() {
-        *value = row.get(4 + at)?;
-    }
-    Ok(Read { id: row.get(0)?, email: row.get(1)?, subscribed: row.get(2)?, updated_at: row.get(3)?, values })
-}
-
-impl Step {
-    /// The steps in which columns are read.
-    fn all(aspects: &BTreeSet<Aspect>) -> Vec<Arc<Self>> {
-        let path = |aspect: &Aspect| if let Aspect::Data(path) = aspect { Some(path.clone()) } else { None };
-        let paths: Vec<DataPath> = aspects.iter().filter_map(path).collect();
-        let mut steps: Vec<Self> = paths.chunks(KEYS / 2).map(|paths| Self::of(paths.to_vec())).collect();
-        if steps.is_empty() {
-            steps.push(Self::of(Vec::new()));
-        }
-        if let Some(first) = steps.first_mut() {
-            first.email = aspects.contains(&Aspect::Email);
-            first.subscribed = aspects.contains(&Aspect::Subscribed);
-            first.updated_at = aspects.contains(&Aspect::UpdatedAt);
-        }
-        steps.into_iter().map(Arc::new).collect()
-    }
-
-    fn of(paths: Vec<DataPath>) -> Self {
-        let keys: BTreeSet<&str> =
-            paths.iter().flat_map(|path| [Some(path.as_str()), path.keys().next()]).flatten().collect();
-        let keys = keys.into_iter().map(str::to_owned).collect();
-        Self { email: false, subscribed: false, updated_at: false, paths, keys }
-    }
-
-    async fn read(&self, rx: &Rx<'_>, project: ProjectNumber, which: &Which) -> Result<Vec<Read>> {
-        let mut args: Vec<Arg<'static>> = vec![project.into()];
-        let which = match which {
-            Which::After(after) => {
-                args.extend([(*after).into(), CONTACTS.into()]);
-                "c.id > $2 order by c.id limit $3"
-            }
-            Which::These(ids) => {
-                args.push(Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect()));
-                "c.id {in $2}"
-            }
-        };
-        let email = if self.email { "c.email" } else { "null" };
-        let mut columns = format!("c.id, {email}, c.subscribed, c.updated_at");
-        for at in 0..KEYS {
-            match self.keys.get(at) {
-                Some(key) => {
-                    args.push(key.clone().into());
-                    let most = MAX_VALUE + 1;
-                    let _ = write!(columns, ", substr({{json_of c.data ${}}}, 1, {most})", args.len());
-                }
-                None => columns += ", null",
-            }
-        }
-        rx.all(format!("select {columns} from contacts c where c.project_id = $1 and {which}"), &args, read)
-            .await
-    }
-
-    /// Sets what was read of a contact. Returns whether it fits in.
-    fn put(&self, contact: Read, columns: &mut Columns) -> bool {
-        let id = contact.id;
-        columns.add(id);
-        if let Some(email) = &contact.email {
-            columns.set(id, &Aspect::Email, Fact::Text(email));
-        }
-        if self.subscribed {
-            columns.set(id, &Aspect::Subscribed, Fact::Flag(contact.subscribed));
-        }
-        if self.updated_at {
-            columns.set(id, &Aspect::UpdatedAt, Fact::Time(Some(contact.updated_at)));
-        }
-        if self.paths.is_empty() {
-            return true;
-        }
-        if contact.values.iter().flatten().any(|value| value.chars().nth(MAX_VALUE).is_some()) {
-            return false;
-        }
-        let values = self.keys.iter().zip(&contact.values).filter_map(|(key, value)| {
-            let value: Json = serde_json::from_str(value.as_deref()?).ok()?;
-            Some((key.clone(), value))
-        });
-        let data = values.collect();
-        for path in &self.paths {
-            columns.set(id, &Aspect::Data(path.clone()), Fact::Value(path.find(&data)));
-        }
-        true
     }
 }
 
@@ -362,6 +251,53 @@ async fn mails(db: &Db, project: ProjectNumber, columns: &mut Columns) -> Result
             return Ok(());
         }
     }
+}
+
+/// Reads who is a stored member of a segment.
+async fn members(db: &Db, project: ProjectNumber, segment: SegmentId, columns: &mut Columns) -> Result<()> {
+    let mut last = ContactId::from(Uuid::nil());
+    loop {
+        let part = db.read_in_background(
+            project,
+            body!(async |rx| rx
+                .all(
+                    "select contact_id from segment_members where project_id = $1 and segment_id = $2 \
+                 and contact_id > $3 and exited_at is null order by contact_id limit $4",
+                    args![project, segment, last, EVENTS],
+                    |r| r.get::<ContactId>(0),
+                )
+                .await),
+        );
+        let part = part.await?;
+        for contact in &part {
+            columns.set(*contact, &Aspect::Segment(segment), Fact::Flag(true));
+        }
+        match part.last() {
+            Some(newest) if part.len() == EVENTS => last = *newest,
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Contacts from an id on, up to another one: the first ones.
+async fn between(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    first: ContactId,
+    end: Option<ContactId>,
+) -> Result<Vec<ContactId>> {
+    let end = end.unwrap_or(ContactId::from(Uuid::max()));
+    rx.all(
+        "select id from contacts where project_id = $1 and id >= $2 and id < $3 order by id limit $4",
+        args![project, first, end, CONTACTS],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// The id after one.
+fn after(id: ContactId) -> ContactId {
+    ContactId::from(Uuid::from_u128(id.as_uuid().as_u128().saturating_add(1)))
 }
 
 fn put_times(contact: ContactId, times: Times, columns: &mut Columns) {

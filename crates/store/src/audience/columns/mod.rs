@@ -13,6 +13,9 @@
 
 mod kept;
 mod load;
+mod save;
+mod start;
+mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,11 +23,13 @@ use std::time::{Duration, Instant};
 
 use mailwright_core::filter::Filter;
 use mailwright_core::filter::columns::{Aspect, Bits, Columns};
-use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::time::{Clock, Timestamp};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::audience::filter::Segments;
+use crate::audience::saved_columns;
 use crate::body;
 use crate::database::db::Db;
 use crate::database::error::{Error, Result};
@@ -36,6 +41,8 @@ use kept::Kept;
 pub const FRESH: Duration = Duration::from_secs(1);
 /// Columns that nobody asked for this long are let go.
 const IDLE: Duration = Duration::from_mins(30);
+/// For how long a filter waits while columns are read that were saved.
+const MOMENT: Duration = Duration::from_secs(1);
 /// How long the loading of columns rests after it failed, and columns that did not fit in are not tried again.
 const REST: Duration = Duration::from_mins(1);
 
@@ -68,9 +75,29 @@ struct Shared {
 struct Entry {
     kept: Option<Arc<Kept>>,
     used: Instant,
-    loading: Option<AbortHandle>,
+    loading: Option<Loading>,
     /// Loading is not tried again before.
     not_before: Option<Instant>,
+}
+
+/// What is asked of columns; `None` where one is missing.
+type Judge<T> = Arc<dyn Fn(&Columns) -> Option<T> + Send + Sync>;
+
+/// Of when an answer has to be true.
+#[derive(Debug, Clone, Copy)]
+enum AsOf {
+    /// Of a moment up to [`FRESH`] before the question.
+    Lately,
+    /// Of a moment after it.
+    Now,
+}
+
+/// Columns that are being loaded.
+#[derive(Debug)]
+struct Loading {
+    task: AbortHandle,
+    /// Closed when the task is over.
+    over: watch::Receiver<()>,
 }
 
 /// What was found in columns.
@@ -109,34 +136,84 @@ impl AudienceColumns {
         now: Timestamp,
         page: Page,
     ) -> Result<Option<Vec<Found>>> {
-        let aspects: BTreeSet<Aspect> =
-            filters.iter().flat_map(|filter| filter.aspects(segments.trees())).collect();
-        // who is a stored member is not in the log
-        if !self.is_on() || aspects.iter().any(|aspect| matches!(aspect, Aspect::Segment(_))) {
-            return Ok(None);
-        }
-        let Some(kept) = self.0.kept(project) else {
-            self.load_soon(project, aspects).await?;
-            return Ok(None);
-        };
-        let turn = kept.turn().await;
-        kept.be_fresh().await?;
+        let aspects = filters.iter().flat_map(|filter| filter.aspects(segments.trees())).collect();
         let trees = segments.trees().clone();
-        let state = kept.read().await;
-        let found = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            let columns = state.columns()?;
+        let judge = move |columns: &Columns| {
             let found = filters.iter().map(|filter| {
                 let found = columns.find(filter, &trees, now)?;
                 Some(page_of(columns, &found, page))
             });
-            found.collect::<Option<Vec<Found>>>()
-        });
-        let found = found.await.map_err(|e| Error::Panicked(e.to_string()))?;
-        if found.is_none() {
-            self.load_soon(project, aspects).await?;
+            found.collect()
+        };
+        self.ask(project, aspects, AsOf::Lately, Arc::new(judge)).await
+    }
+
+    /// The contacts of whom a filter, judged at `now`, says another thing than that they are stored members of a segment,
+    /// and those that `also` finds; of the contacts as they are now. `None` as in [`AudienceColumns::find`].
+    pub async fn differing(
+        &self,
+        project: ProjectNumber,
+        segment: SegmentId,
+        (filter, also): (Arc<Filter>, Option<Arc<Filter>>),
+        segments: &Segments,
+        now: Timestamp,
+    ) -> Result<Option<Vec<ContactId>>> {
+        let trees = segments.trees().clone();
+        let filters = [Some(&filter), also.as_ref()].into_iter().flatten();
+        let mut aspects: BTreeSet<Aspect> = filters.flat_map(|filter| filter.aspects(&trees)).collect();
+        aspects.insert(Aspect::Segment(segment));
+        let judge = move |columns: &Columns| {
+            let mut found = columns.find(&filter, &trees, now)?.differing(columns.members(segment)?);
+            if let Some(also) = &also {
+                found = found.or(&columns.find(also, &trees, now)?);
+            }
+            Some(columns.newest(&found, None).collect())
+        };
+        self.ask(project, aspects, AsOf::Now, Arc::new(judge)).await
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        project: ProjectNumber,
+        aspects: BTreeSet<Aspect>,
+        as_of: AsOf,
+        judge: Judge<T>,
+    ) -> Result<Option<T>> {
+        if !self.is_on() {
+            return Ok(None);
         }
-        Ok(found)
+        let found = self.ask_now(project, as_of, Arc::clone(&judge)).await?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        let Some(mut over) = self.load_soon(project, &aspects).await? else { return Ok(None) };
+        let behind = self.0.db.read(body!(async |rx| saved_columns::behind(rx, project, &aspects).await));
+        if behind.await?.is_none() {
+            return Ok(None);
+        }
+        _ = tokio::time::timeout(MOMENT, over.changed()).await;
+        self.ask_now(project, as_of, judge).await
+    }
+
+    /// Asks the columns that there are.
+    async fn ask_now<T: Send + 'static>(
+        &self,
+        project: ProjectNumber,
+        as_of: AsOf,
+        judge: Judge<T>,
+    ) -> Result<Option<T>> {
+        let Some(kept) = self.0.kept(project) else { return Ok(None) };
+        let turn = kept.turn().await;
+        match as_of {
+            AsOf::Lately => kept.be_fresh().await?,
+            AsOf::Now => kept.catch_up().await?,
+        }
+        let state = kept.read().await;
+        let found = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            judge(state.columns()?)
+        });
+        found.await.map_err(|e| Error::Panicked(e.to_string()))
     }
 
     /// Bytes of memory that all columns take.
@@ -148,9 +225,23 @@ impl AudienceColumns {
     /// a second.
     pub async fn round(&self) -> Result<()> {
         let mut outcome = Ok(());
-        for kept in self.0.in_use() {
+        for (_, kept) in self.0.in_use() {
             // one project does not keep the others from their turn
             outcome = outcome.and(kept.catch_up().await);
+        }
+        outcome
+    }
+
+    /// Saves columns where it is time to. To be called every few seconds.
+    pub async fn save(&self) -> Result<()> {
+        let mut outcome = Ok(());
+        for (project, kept) in self.0.in_use() {
+            let saved = match kept.save().await {
+                Ok(others) if others.is_empty() => Ok(()),
+                Ok(others) => self.0.join(project, &kept, others).await,
+                Err(error) => Err(error),
+            };
+            outcome = outcome.and(saved);
         }
         outcome
     }
@@ -160,22 +251,33 @@ impl AudienceColumns {
         self.0.limits.bytes > 0
     }
 
-    async fn load_soon(&self, project: ProjectNumber, aspects: BTreeSet<Aspect>) -> Result<()> {
+    /// Has columns loaded in the background, unless they are already. Tells when that is over; `None` where it was not
+    /// begun.
+    async fn load_soon(
+        &self,
+        project: ProjectNumber,
+        aspects: &BTreeSet<Aspect>,
+    ) -> Result<Option<watch::Receiver<()>>> {
         let count =
             self.0.db.read(body!(async |rx| counter::value(rx, project, Counter::Contacts, "").await));
         if count.await? < self.0.limits.contacts {
-            return Ok(());
+            return Ok(None);
         }
         let mut projects = self.0.projects();
         let entry = projects.entry(project).or_insert_with(Entry::new);
-        let is_loading = entry.loading.as_ref().is_some_and(|task| !task.is_finished());
-        if is_loading || entry.not_before.is_some_and(|at| Instant::now() < at) {
-            return Ok(());
+        if let Some(loading) = entry.loading.as_ref().filter(|loading| !loading.task.is_finished()) {
+            return Ok(Some(loading.over.clone()));
         }
-        let shared = Arc::clone(&self.0);
-        let task = tokio::spawn(async move { shared.load(project, aspects).await });
-        entry.loading = Some(task.abort_handle());
-        Ok(())
+        if entry.not_before.is_some_and(|at| Instant::now() < at) {
+            return Ok(None);
+        }
+        let (shared, aspects, (is_over, over)) = (Arc::clone(&self.0), aspects.clone(), watch::channel(()));
+        let task = tokio::spawn(async move {
+            shared.load(project, aspects).await;
+            drop(is_over);
+        });
+        entry.loading = Some(Loading { task: task.abort_handle(), over: over.clone() });
+        Ok(Some(over))
     }
 }
 
@@ -193,8 +295,8 @@ impl Entry {
 impl Drop for Shared {
     fn drop(&mut self) {
         let projects = self.projects.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for task in projects.values().filter_map(|entry| entry.loading.as_ref()) {
-            task.abort();
+        for loading in projects.values().filter_map(|entry| entry.loading.as_ref()) {
+            loading.task.abort();
         }
     }
 }
@@ -212,13 +314,13 @@ impl Shared {
     }
 
     /// The columns that were used lately; others are let go.
-    fn in_use(&self) -> Vec<Arc<Kept>> {
+    fn in_use(&self) -> Vec<(ProjectNumber, Arc<Kept>)> {
         let mut projects = self.projects();
         for entry in projects.values_mut().filter(|entry| entry.used.elapsed() > IDLE) {
             entry.kept = None;
         }
         projects.retain(|_, entry| entry.used.elapsed() <= IDLE.max(REST));
-        projects.values().filter_map(|entry| entry.kept.clone()).collect()
+        projects.iter().filter_map(|(project, entry)| Some((*project, entry.kept.clone()?))).collect()
     }
 
     fn bytes(&self) -> usize {
@@ -260,6 +362,21 @@ impl Shared {
             aspects.extend(before.aspects().await);
         }
         Kept::load((&self.db, &self.clock), project, &aspects, self.limits.bytes).await
+    }
+
+    /// Loads what others have saved as well, so that what is saved next has it too.
+    async fn join(&self, project: ProjectNumber, kept: &Kept, mut aspects: BTreeSet<Aspect>) -> Result<()> {
+        aspects.extend(kept.aspects().await);
+        match Kept::load((&self.db, &self.clock), project, &aspects, self.limits.bytes).await? {
+            Ok(kept) => {
+                if let Some(entry) = self.projects().get_mut(&project) {
+                    entry.kept = Some(Arc::new(kept));
+                }
+            }
+            Err(Unfit) => kept.leave_saving_to_others().await,
+        }
+        self.make_room(project);
+        Ok(())
     }
 
     /// Lets go of what was not used for the longest, until all is within the limit. `project` goes last.

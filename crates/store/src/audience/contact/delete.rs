@@ -13,6 +13,7 @@ use crate::args;
 use crate::audience::consent;
 use crate::audience::event_removal;
 use crate::audience::former_address;
+use crate::audience::saved_columns;
 use crate::audience::segment;
 use crate::audience::suppression;
 use crate::automation;
@@ -101,6 +102,7 @@ pub(crate) async fn remove(
     former_address::forget_contact(tx, project, contact.id).await?;
     tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, contact.id])
         .await?;
+    saved_columns::forget_contact(tx, project, contact.id).await?;
     cohorts::forget(tx, project, contact.id, deltas.sums()).await?;
     deltas.add(project, Counter::Contacts, "", -1);
     deltas.add(project, Counter::AddressRevisions, "", 1);

@@ -94,10 +94,6 @@ pub async fn facts_before(
 
 type Found = BTreeMap<ContactId, FactsOf>;
 
-fn ids(found: &Found) -> Arg<'static> {
-    Arg::Ids(found.keys().map(|id| Some((*id).into())).collect())
-}
-
 async fn load(rx: &Rx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<Found> {
     let rows = rx
         .all(
@@ -193,21 +189,34 @@ async fn memberships(
     segments: &BTreeSet<SegmentId>,
     found: &mut Found,
 ) -> Result<()> {
-    if segments.is_empty() || found.is_empty() {
-        return Ok(());
-    }
-    let rows = rx
-        .all(
-            "select contact_id, segment_id from segment_members where project_id = $1 and contact_id {in $2} \
-             and segment_id {in $3} and exited_at is null",
-            &[project.into(), ids(found), Arg::Ids(segments.iter().map(|id| Some((*id).into())).collect())],
-            |r| Ok((r.get::<ContactId>(0)?, r.get::<SegmentId>(1)?)),
-        )
-        .await?;
-    for (contact, segment) in rows {
+    let contacts: Vec<_> = found.keys().copied().collect();
+    for (contact, segment) in stored_members(rx, project, &contacts, segments).await? {
         if let Some(facts) = found.get_mut(&contact) {
             facts.set_member(segment, true);
         }
     }
     Ok(())
+}
+
+/// Which of some segments each of some contacts is a stored member of.
+pub(in crate::audience) async fn stored_members(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contacts: &[ContactId],
+    segments: &BTreeSet<SegmentId>,
+) -> Result<Vec<(ContactId, SegmentId)>> {
+    if segments.is_empty() || contacts.is_empty() {
+        return Ok(Vec::new());
+    }
+    rx.all(
+        "select contact_id, segment_id from segment_members where project_id = $1 and contact_id {in $2} \
+         and segment_id {in $3} and exited_at is null",
+        &[
+            project.into(),
+            Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect()),
+            Arg::Ids(segments.iter().map(|id| Some((*id).into())).collect()),
+        ],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
 }

@@ -11,6 +11,7 @@ use super::resolve;
 use crate::args;
 use crate::audience::contact::record;
 use crate::audience::filter::{self, Segments};
+use crate::audience::touched;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -90,6 +91,7 @@ pub async fn enter(
     entering: &[Membership],
     now: Timestamp,
 ) -> Result<u64> {
+    touched::follow(tx, project, entering.iter().map(|member| member.contact), now).await?;
     let [projects, segments, contacts] = columns(project, entering);
     tx.each(
         "insert into segment_members (project_id, segment_id, contact_id, entered_at, reported) \
@@ -109,6 +111,7 @@ pub async fn exit(
     leaving: &[Membership],
     now: Timestamp,
 ) -> Result<u64> {
+    touched::follow(tx, project, leaving.iter().map(|member| member.contact), now).await?;
     let [projects, segments, contacts] = columns(project, leaving);
     tx.each(
         "update segment_members set exited_at = $4 \

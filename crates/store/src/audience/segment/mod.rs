@@ -19,6 +19,7 @@ use mailwright_core::segment::Segment;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
+use crate::audience::touched;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -266,7 +267,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: SegmentId) -> R
 const REMOVE_CHUNK: usize = 500;
 
 /// Removes some of the memberships that removed segments left behind. Returns whether there are more.
-pub async fn remove_members_step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
+pub async fn remove_members_step(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
     let next: Option<SegmentId> = tx
         .optional(
             "select segment_id from segment_removals where project_id = $1 limit 1",
@@ -282,6 +283,7 @@ pub async fn remove_members_step(tx: &mut Tx<'_>, project: ProjectNumber) -> Res
             |r| r.get(0),
         )
         .await?;
+    touched::follow(tx, project, contacts.iter().copied(), now).await?;
     tx.execute(
         "delete from segment_members where project_id = $1 and segment_id = $2 and contact_id {in $3}",
         &[project.into(), segment.into(), member::contact_set(&contacts)],

@@ -167,6 +167,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "search that follows",
         sql: include_str!("../../../migrations/0045_search_follows.sql"),
     },
+    Migration {
+        number: 46,
+        name: "saved columns",
+        sql: include_str!("../../../migrations/0046_saved_columns.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

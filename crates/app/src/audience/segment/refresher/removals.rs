@@ -23,8 +23,12 @@ impl App {
     }
 
     async fn clear_up_project(&self, project: ProjectNumber) -> Result<()> {
-        let step =
-            || self.0.db.write_in_background(body!(async |tx| store::remove_members_step(tx, project).await));
+        let now = self.0.clock.now();
+        let step = || {
+            self.0
+                .db
+                .write_in_background(body!(async |tx| store::remove_members_step(tx, project, now).await))
+        };
         while step().await? {}
         Ok(())
     }

@@ -1,0 +1,241 @@
+//! Saves the columns of a project, so that another process, or this one after it was started again, need not read every
+//! contact.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mailwright_core::filter::columns::{Aspect, StoredPart};
+use mailwright_core::ids::ContactId;
+use uuid::Uuid;
+
+use super::kept::Kept;
+use crate::audience::saved_columns::{self, Outline, Place, Writing};
+use crate::body;
+use crate::database::error::{Error, Result};
+
+/// How often it is looked whether something has to be saved.
+const LOOK: Duration = Duration::from_secs(2);
+/// How old saved columns become while contacts change.
+const EVERY: Duration = Duration::from_mins(5);
+/// How old they become while many do.
+const SOON: Duration = Duration::from_secs(30);
+/// So many are many.
+const HURRIED_FROM: usize = 5_000;
+/// How long parts are missing at most whose contact was removed.
+const REPAIRED: Duration = Duration::from_mins(1);
+/// Contacts of a part, once it is divided.
+const CONTACTS: usize = 32_768;
+/// Contacts from which on a part is divided.
+const MANY: usize = CONTACTS + CONTACTS / 2;
+/// Contacts of which is noted one by one that they changed. With more, all parts are saved.
+const NOTED: usize = 50_000;
+
+/// What changed since the columns were saved.
+#[derive(Debug, Default)]
+pub(super) struct Unsaved {
+    /// From this position of the log on.
+    since: i64,
+    contacts: BTreeSet<ContactId>,
+    is_all: bool,
+}
+
+impl Unsaved {
+    /// Nothing yet after a position.
+    pub(super) fn since(position: i64) -> Self {
+        Self { since: position, ..Self::default() }
+    }
+
+    fn are_many(&self) -> bool {
+        self.is_all || self.contacts.len() > HURRIED_FROM
+    }
+
+    pub(super) fn note(&mut self, contacts: &[ContactId]) {
+        if self.is_all {
+            return;
+        }
+        self.contacts.extend(contacts);
+        if self.contacts.len() > NOTED {
+            *self = Self { since: self.since, contacts: BTreeSet::new(), is_all: true };
+        }
+    }
+
+    /// Whether what is stored of a part may be out of date.
+    fn has_changed(&self, place: Place, end: Option<ContactId>) -> bool {
+        self.is_all
+            || place.position.is_none_or(|position| position < self.since)
+            || self.contacts.range(place.first..).next().is_some_and(|id| end.is_none_or(|end| *id < end))
+    }
+}
+
+/// How columns are saved.
+#[derive(Debug, Default)]
+pub(super) struct Saving {
+    /// When it was last looked whether something has to be saved.
+    looked: Option<Instant>,
+    /// What others save does not fit in here.
+    is_left_to_others: bool,
+    /// What was stored last, by where the part begins.
+    written: BTreeMap<ContactId, Written>,
+    hasher: RandomState,
+}
+
+/// A part as it was stored.
+#[derive(Debug)]
+struct Written {
+    position: i64,
+    /// A hash of each column.
+    columns: BTreeMap<Cow<'static, str>, u64>,
+}
+
+impl Kept {
+    /// Has others alone save columns of the project.
+    pub(super) async fn leave_saving_to_others(&self) {
+        self.saving.lock().await.is_left_to_others = true;
+    }
+
+    /// Saves the columns if it is time to. Returns columns that another process has saved and that are not here, so that
+    /// they have to be loaded first.
+    pub(super) async fn save(&self) -> Result<BTreeSet<Aspect>> {
+        let mut saving = self.saving.lock().await;
+        if saving.is_left_to_others || saving.looked.is_some_and(|at| at.elapsed() < LOOK) {
+            return Ok(BTreeSet::new());
+        }
+        saving.looked = Some(Instant::now());
+        let project = self.project;
+        let outline = self.db.read(body!(async |rx| saved_columns::outline(rx, project).await)).await?;
+        let aspects = self.aspects().await;
+        let others: BTreeSet<Aspect> = outline.aspects.difference(&aspects).cloned().collect();
+        if !others.is_empty() {
+            return Ok(others);
+        }
+        let are_many = self.state.read().await.unsaved.are_many();
+        let age = if aspects != outline.aspects || outline.position().is_none() {
+            LOOK
+        } else if outline.places.iter().any(|place| place.position.is_none()) {
+            REPAIRED
+        } else if are_many {
+            SOON
+        } else {
+            EVERY
+        };
+        let (now, since) = (self.clock.now(), self.clock.now().minus(age));
+        let is_ours =
+            self.db.write(body!(async |tx| saved_columns::take_turn(tx, project, since, now).await));
+        if is_ours.await? {
+            self.save_parts(&mut saving, aspects != outline.aspects).await?;
+        }
+        Ok(BTreeSet::new())
+    }
+
+    /// Saves the parts that changed; all of them where there are more columns than before.
+    async fn save_parts(&self, saving: &mut Saving, is_more: bool) -> Result<()> {
+        let Some((unsaved, until)) = self.begin_to_save().await else { return Ok(()) };
+        let outcome = self.save_these(saving, &unsaved, until, is_more).await;
+        if !matches!(outcome, Ok(true)) {
+            self.state.write().await.unsaved.is_all = true;
+        }
+        outcome.map(drop)
+    }
+
+    /// What changed up to the position of now; what changes from now on is noted anew.
+    async fn begin_to_save(&self) -> Option<(Unsaved, i64)> {
+        let mut state = self.state.write().await;
+        state.columns()?;
+        let position = state.position;
+        Some((std::mem::replace(&mut state.unsaved, Unsaved::since(position)), position))
+    }
+
+    /// Returns whether all is saved.
+    async fn save_these(
+        &self,
+        saving: &mut Saving,
+        unsaved: &Unsaved,
+        until: i64,
+        is_more: bool,
+    ) -> Result<bool> {
+        let Some(outline) = self.divided().await? else { return Ok(false) };
+        let (mut same, mut is_whole) = (Vec::new(), true);
+        for (at, place) in outline.places.iter().enumerate() {
+            let end = outline.end(at);
+            if is_more || unsaved.has_changed(*place, end) {
+                is_whole &= self.save_part(saving, place.first, end).await?;
+            } else {
+                same.push(place.first);
+            }
+        }
+        let project = self.project;
+        self.db.write(body!(async |tx| saved_columns::advance(tx, project, &same, until).await)).await?;
+        Ok(is_whole)
+    }
+
+    /// Divides parts that have too many contacts, and tells how the columns are stored then.
+    async fn divided(&self) -> Result<Option<Outline>> {
+        let project = self.project;
+        let mut outline = self.db.read(body!(async |rx| saved_columns::outline(rx, project).await)).await?;
+        let is_new = outline.places.is_empty();
+        if is_new {
+            outline.places.push(Place { first: ContactId::from(Uuid::nil()), position: None });
+        }
+        let mut cuts = Vec::new();
+        {
+            let state = self.state.read().await;
+            let Some(columns) = state.columns() else { return Ok(None) };
+            for (at, place) in outline.places.iter().enumerate() {
+                let (mut from, end) = (place.first, outline.end(at));
+                let mut ends = Vec::new();
+                while columns.count_between(from, end) > MANY
+                    && let Some(cut) = columns.end_of(from, end, CONTACTS)
+                {
+                    ends.push(cut);
+                    from = cut;
+                }
+                if is_new || !ends.is_empty() {
+                    cuts.push((place.first, ends));
+                }
+            }
+        }
+        for (first, ends) in cuts {
+            self.db.write(body!(async |tx| saved_columns::divide(tx, project, first, &ends).await)).await?;
+        }
+        self.db.read(body!(async |rx| saved_columns::outline(rx, project).await)).await.map(Some)
+    }
+
+    /// Returns whether the part is saved.
+    async fn save_part(&self, saving: &mut Saving, first: ContactId, end: Option<ContactId>) -> Result<bool> {
+        let (project, state) = (self.project, self.read().await);
+        let (before, hasher) = (saving.written.remove(&first), saving.hasher.clone());
+        let writing = tokio::task::spawn_blocking(move || {
+            let columns = state.columns()?;
+            let (position, removals, part) = (state.position, state.removals, columns.part(first, end));
+            let now = Written::of(position, &part, &hasher);
+            let same = before.map(|before| (before.position, now.same(&before)));
+            Some((Writing { project, first, end, position, removals, part, same }, now))
+        });
+        let writing = writing.await.map_err(|e| Error::Panicked(e.to_string()))?;
+        let Some((writing, now)) = writing else { return Ok(false) };
+        let writing = Arc::new(writing);
+        let is_saved =
+            self.db.write_in_background(body!(async |tx| saved_columns::write(tx, &writing).await));
+        let is_saved = is_saved.await?;
+        if is_saved {
+            saving.written.insert(first, now);
+        }
+        Ok(is_saved)
+    }
+}
+
+impl Written {
+    fn of(position: i64, part: &StoredPart, hasher: &RandomState) -> Self {
+        let columns = saved_columns::named(part).map(|(name, bytes)| (name, hasher.hash_one(bytes)));
+        Self { position, columns: columns.collect() }
+    }
+
+    /// The columns that are as before.
+    fn same(&self, before: &Self) -> BTreeSet<Cow<'static, str>> {
+        let same = self.columns.iter().filter(|(name, hash)| before.columns.get(*name) == Some(hash));
+        same.map(|(name, _)| name.clone()).collect()
+    }
+}

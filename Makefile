@@ -5,7 +5,7 @@ NEXTEST := cargo nextest run --no-fail-fast
 # Says when a part of a long run began.
 BEGINS = @date "+== %T $(1)"
 
-.PHONY: run build dashboard setup test test-large check bench screenshots clean
+.PHONY: run build dashboard setup test test-large check bench bench-large screenshots clean
 
 # Builds and starts the service with a demo project. The build is quick rather than fast: see `build`.
 run: dashboard
@@ -65,6 +65,17 @@ bench: setup
 	cargo build --release --workspace
 	./scripts/with-postgres cargo run --release -p mailwright-bench --bin mailwright-bench
 	cd dashboard && MAILWRIGHT_TEST_SERVER=$(CURDIR)/target/release/mailwright npm run --silent bench
+
+# The same with more contacts and events, without the dashboard. It takes hours, and about 25 GB of disk for a million
+# contacts with ten events each: `make bench-large CONTACTS=10000000 EVENTS=100000000 BENCH_DIR=/large/disk`.
+CONTACTS ?= 3000000
+EVENTS ?= 30000000
+BENCH_DIR ?= $(or $(TMPDIR),/tmp)
+bench-large: setup
+	cargo build --release --workspace
+	TMPDIR=$(BENCH_DIR) ./scripts/with-postgres cargo run --release -p mailwright-bench --bin mailwright-bench -- \
+		--contacts $(CONTACTS) --events $(EVENTS) \
+		--only process,contacts,filter,import,campaign,track,scale,delivery,send,insight
 
 # Makes the pictures in docs/screenshots. The program is built with debug assertions: only then its clock can be moved.
 screenshots: export DASHBOARD ?= required

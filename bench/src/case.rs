@@ -96,6 +96,7 @@ pub(crate) async fn measure(
         peaks: Vec::new(),
         database_process,
     };
+    bench.add_size("contact", bench.site.bytes, bench.site.people.len() as u64);
     // those that write come later, those that write most at the end
     let cases = [
         Case::Process,
@@ -166,6 +167,12 @@ impl Bench<'_> {
         });
     }
 
+    /// Adds what a row takes in the database, with its indexes and all that is kept for it.
+    fn add_size(&mut self, of: &str, bytes: u64, rows: u64) {
+        let each = bytes as f64 / rows as f64;
+        self.add("size", format!("on disk for each {of}, {rows} of them"), each, Unit::Bytes, |line| line);
+    }
+
     /// Starts a server on the large project's database.
     async fn start(&self, more: &[(&'static str, String)]) -> Result<(Server, Duration)> {
         self.start_on(&self.site.database, more).await
@@ -209,7 +216,9 @@ impl Bench<'_> {
             return Ok(Arc::clone(audience));
         }
         let site = self.site.copy(&self.home, "audience").await?;
-        let history = history::store(&site, self.options.events()).await?;
+        let (before, events) = (site.database.bytes().await?, self.options.events());
+        let history = history::store(&site, events).await?;
+        self.add_size("event", site.database.bytes().await? - before, events as u64);
         let audience = Arc::new(Audience { site, history });
         self.audience = Some(Arc::clone(&audience));
         Ok(audience)

@@ -287,6 +287,17 @@ impl Database {
         Ok(bytes.try_into()?)
     }
 
+    /// The bytes of all tables and indexes, without what is free in them for more.
+    pub(crate) async fn bytes(&self) -> Result<u64> {
+        let query = if self.owned.is_none() {
+            "select (page_count - freelist_count) * page_size \
+             from pragma_page_count(), pragma_freelist_count(), pragma_page_size()"
+        } else {
+            "select pg_database_size(current_database())"
+        };
+        Ok(self.number(query.to_owned()).await?.unwrap_or_default().try_into()?)
+    }
+
     /// How many events a project has from before an instant, in milliseconds.
     pub(crate) async fn rows_before(&self, project: ProjectNumber, until: i64) -> Result<u64> {
         let query =

@@ -81,11 +81,11 @@ pub(crate) struct Options {
     pub(crate) json: Option<PathBuf>,
 
     /// Contacts of the large project [default: 1000000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(25_000..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(25_000..=10_000_000))]
     contacts: Option<u64>,
 
     /// Events of the past, for what looks at them [default: five for each contact; 10000000 for a year of them]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(50_000..=20_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(50_000..=100_000_000))]
     events: Option<u64>,
 
     /// Length of one measurement under load in seconds, warm-up not included [default: 5]

@@ -46,6 +46,8 @@ pub(crate) struct Site {
     pub(crate) secret_key: String,
     pub(crate) public_key: String,
     pub(crate) people: Arc<People>,
+    /// Bytes that its contacts take in the database.
+    pub(crate) bytes: u64,
 }
 
 impl Site {
@@ -56,7 +58,8 @@ impl Site {
         progress(format_args!("{name}: copied the database in {:.1} s", since.elapsed().as_secs_f64()));
         let (secret_key, public_key) = (self.secret_key.clone(), self.public_key.clone());
         let (project, project_id) = (self.project, self.project_id);
-        Ok(Self { database, project, project_id, secret_key, public_key, people: Arc::clone(&self.people) })
+        let people = Arc::clone(&self.people);
+        Ok(Self { database, project, project_id, secret_key, public_key, people, bytes: self.bytes })
     }
 }
 
@@ -83,6 +86,7 @@ pub(crate) async fn site(
         key("projectId")?.parse().ok().context("`mailwright bootstrap` printed no project's id")?;
     let found = db.read(body!(async |rx| project::by_id(rx, id).await)).await?;
     let project = found.context("the project is not in the database")?.number;
+    let empty = database.bytes().await?;
     let since = Instant::now();
     let people = contacts_of(&db, project, contacts).await?;
     progress(format_args!("{name}: stored {contacts} contacts in {:.1} s", since.elapsed().as_secs_f64()));
@@ -92,7 +96,8 @@ pub(crate) async fn site(
     database.vacuum().await?;
     database.settle().await?;
     progress(format_args!("{name}: built the search index in {:.1} s", since.elapsed().as_secs_f64()));
-    Ok(Site { database, project, project_id: id, secret_key, public_key, people: Arc::new(people) })
+    let (bytes, people) = (database.bytes().await? - empty, Arc::new(people));
+    Ok(Site { database, project, project_id: id, secret_key, public_key, people, bytes })
 }
 
 /// Makes another project with a domain in a database; what is printed of it.

@@ -146,6 +146,7 @@ pub(super) async fn bare_client(message: Arc<[u8]>, now: Timestamp, measured: Du
 async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str) -> Result<(f64, Option<Cost>)> {
     let mails = bench.options.mails();
     let sink = Sink::start()?;
+    let bytes = bench.site.database.bytes().await?;
     let (server, _) = bench
         .start(&[
             ("MAILWRIGHT_TRANSPORT", format!("smtp://127.0.0.1:{}?tls=none", sink.port())),
@@ -187,6 +188,9 @@ async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str) -> Result<(f64
     }
     db.close().await;
     bench.stop(server, CASE).await?;
+    bench.site.database.settle().await?;
+    let grown = bench.site.database.bytes().await?.saturating_sub(bytes);
+    bench.add_size(&format!("mail that was sent from {domain}"), grown, mails);
     Ok((mails as f64 / took, cost))
 }
 

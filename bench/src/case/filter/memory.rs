@@ -1,10 +1,14 @@
-//! Counts of conditions on data that are judged in memory, while contacts change.
+//! Counts of conditions on data that are judged in memory, while contacts change, and the first of them after a start.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use mailwright_core::filter::Filter;
+use mailwright_store::audience::saved_columns;
+use mailwright_store::body;
 use serde_json::{Value, json};
 
 use super::{FILTERS, MakeFilter, condition};
@@ -21,6 +25,10 @@ use crate::stats::Latencies;
 const CASE: &str = "filter";
 /// Milliseconds that a count may take, as a person waits for it.
 const BAR: f64 = 10.0;
+/// Milliseconds that the first count after a start may take.
+const COLD_BAR: f64 = 300.0;
+/// Rows that the log of contacts may be ahead of saved columns.
+const BEHIND: i64 = 5_000;
 /// The filters that are counted: those on two fields.
 const ON_DATA: usize = 3;
 /// How long columns may be read.
@@ -63,7 +71,60 @@ pub(super) async fn run(bench: &mut Bench<'_>, audience: &Audience) -> Result<()
     bench.add(CASE, "changes meanwhile, 1 connection", writes.per_second, Unit::PerSecond, |line| {
         line.latency(writes.latency).errors(writes.errors)
     });
-    bench.stop(server, CASE).await
+    saved(site).await?;
+    bench.stop(server, CASE).await?;
+    cold(bench, audience).await
+}
+
+/// Waits until the columns of all filters are saved, and not much later than what changes.
+async fn saved(site: &Site) -> Result<()> {
+    let (db, project, begin) = (site.database.open()?, site.project, Instant::now());
+    let mut random = Random::new(9);
+    let mut aspects = BTreeSet::new();
+    for (_, filter) in &FILTERS[..ON_DATA] {
+        let tree = Filter::parse(&condition(filter(&mut random)));
+        let tree = tree.map_err(|issues| anyhow::anyhow!("a filter is refused: {issues:?}"))?;
+        aspects.extend(tree.aspects(&BTreeMap::new()));
+    }
+    loop {
+        let wanted = aspects.clone();
+        let behind = db.read(body!(async |rx| saved_columns::behind(rx, project, &wanted).await));
+        if behind.await?.is_some_and(|rows| rows < BEHIND) {
+            break;
+        }
+        ensure!(begin.elapsed() < PATIENCE, "the columns are not saved");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    db.close().await;
+    Ok(())
+}
+
+/// The first count of servers that have just been started, while contacts change.
+async fn cold(bench: &mut Bench<'_>, audience: &Audience) -> Result<()> {
+    let site = &audience.site;
+    for (name, filter) in &FILTERS[..ON_DATA] {
+        let (mut latencies, mut random) = (Latencies::default(), Random::new(10));
+        for _ in 0..bench.options.starts() {
+            let (server, _) = bench.start_on(&site.database, &[]).await?;
+            let over = Arc::new(AtomicBool::new(false));
+            let until = Length::Until(Arc::clone(&over));
+            let writes = tokio::spawn(load::run(server.port(), 1, until, changes(site)));
+            let mut caller = Caller::open(server.port(), &site.secret_key).await?;
+            let since = Instant::now();
+            preview(&mut caller, *filter, &mut random).await?;
+            latencies.record(since.elapsed());
+            over.store(true, Ordering::Relaxed);
+            writes.await??;
+            ensure!(in_memory(&server).await? == 1, "the count was not judged in memory");
+            bench.stop(server, CASE).await?;
+        }
+        let counts = latencies.summary().context("nothing was counted")?;
+        let what = format!("first count after a start while contacts change, {name}");
+        bench.add(CASE, what, counts.p99, Unit::Milliseconds, |line| {
+            line.latency(counts).bar(Bar::AtMost(COLD_BAR))
+        });
+    }
+    Ok(())
 }
 
 /// Counts until the columns answer.
@@ -88,7 +149,8 @@ async fn preview(caller: &mut Caller, filter: MakeFilter, random: &mut Random) -
 /// How many filters the server judged in memory.
 async fn in_memory(server: &Server) -> Result<u64> {
     let mut connection = Connection::open(server.port()).await?;
-    let metrics = connection.exchange(&get("/metrics", None)).await?.text();
+    let answer = connection.exchange(&get("/metrics", None)).await?;
+    let metrics = String::from_utf8_lossy(&answer.body);
     let line =
         metrics.lines().find(|line| line.starts_with("mailwright_audience_filters_total{by=\"memory\"}"));
     Ok(line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0))

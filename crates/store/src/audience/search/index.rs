@@ -26,7 +26,7 @@ const LEASE: Duration = Duration::from_mins(15);
 /// Rows that one step of building the index takes.
 const STEP: i64 = 5_000;
 /// Rows that follow an index in one step: other writes wait for it some milliseconds.
-const FOLLOWING: i64 = 1_000;
+const FOLLOWING: i64 = 250;
 /// Most indexes that are asked for at once.
 const INDEXES: i64 = 1_000;
 

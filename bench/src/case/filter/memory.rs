@@ -150,7 +150,7 @@ async fn preview(caller: &mut Caller, filter: MakeFilter, random: &mut Random) -
 async fn in_memory(server: &Server) -> Result<u64> {
     let mut connection = Connection::open(server.port()).await?;
     let answer = connection.exchange(&get("/metrics", None)).await?;
-    let metrics = String::from_utf8_lossy(&answer.body);
+    let metrics = String::from_utf8_lossy(answer.body);
     let line =
         metrics.lines().find(|line| line.starts_with("mailwright_audience_filters_total{by=\"memory\"}"));
     Ok(line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0))

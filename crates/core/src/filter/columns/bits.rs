@@ -103,11 +103,13 @@ impl Bits {
     }
 
     /// The rows that are set in one of both alone.
+    #[must_use]
     pub fn differing(&self, other: &Self) -> Self {
         self.with(other, |one, other| one ^ other)
     }
 
     /// The rows that are set in one of both at least.
+    #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         self.with(other, |one, other| one | other)
     }

@@ -72,7 +72,9 @@ impl Columns {
         let rows = self.rows_between(first, end);
         let mut ids = Vec::with_capacity(1 + rows.len() * ID);
         ids.push(FORMAT);
-        rows.iter().for_each(|row| ids.extend_from_slice(self.ids[*row].as_uuid().as_bytes()));
+        for row in &rows {
+            ids.extend_from_slice(self.ids[*row].as_uuid().as_bytes());
+        }
         let columns = self.by_aspect.iter().map(|(aspect, column)| (aspect.clone(), column.stored(&rows)));
         StoredPart { ids, columns: columns.collect() }
     }
@@ -185,7 +187,9 @@ fn write_cells(cells: &Cells, rows: &[usize], out: &mut Vec<u8>) {
     if values.len() <= usize::from(u8::MAX) + 1 {
         out.extend(places.iter().map(|place| *place as u8));
     } else {
-        places.iter().for_each(|place| out.extend(place.to_le_bytes()));
+        for place in places {
+            out.extend(place.to_le_bytes());
+        }
     }
 }
 

@@ -41,16 +41,11 @@ pub(super) async fn start(
     let wanted = aspects.clone();
     let saved = db.read(body!(async |rx| saved_columns::read(rx, project, &wanted).await)).await?;
     if let Some(saved) = saved {
-        match from_saved(db, project, aspects, saved, most).await? {
-            Ok(started) => return Ok(started),
-            Err(Corrupt) => {
-                tracing::warn!(
-                    project = project.0,
-                    "saved columns of contacts are corrupt; they are removed"
-                );
-                saved_columns::forget(db, project).await?;
-            }
+        if let Ok(started) = from_saved(db, project, aspects, saved, most).await? {
+            return Ok(started);
         }
+        tracing::warn!(project = project.0, "saved columns of contacts are corrupt; they are removed");
+        saved_columns::forget(db, project).await?;
     }
     earlier_transactions(db).await?;
     let mut columns = Columns::new();

@@ -29,15 +29,11 @@ pub async fn forget_old(db: &Db, project: ProjectNumber, now: Timestamp) -> Resu
         return Ok(()); // nobody ever followed
     }
     let (before, followed_since) = (now.minus(KEPT), now.minus(KEPT_FOR_SAVED));
-    let position = db.read(body!(async |rx| usable(rx, project, followed_since).await)).await?;
-    let position = match position {
-        Some(position) => Some(position),
-        None => {
-            let left = db.write(body!(async |tx| leave_usable(tx, project, followed_since).await)).await?;
-            while db.write_in_background(body!(async |tx| forget_step(tx, project).await)).await? {}
-            left
-        }
-    };
+    let mut position = db.read(body!(async |rx| usable(rx, project, followed_since).await)).await?;
+    if position.is_none() {
+        position = db.write(body!(async |tx| leave_usable(tx, project, followed_since).await)).await?;
+        while db.write_in_background(body!(async |tx| forget_step(tx, project).await)).await? {}
+    }
     let old = match position {
         Some(position) => Old { placed_before: before, up_to: position, used_before: followed_since },
         None => Old::before(before),

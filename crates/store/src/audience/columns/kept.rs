@@ -11,7 +11,7 @@ use mailwright_core::time::Clock;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedRwLockReadGuard, RwLock};
 
 use super::load::{Part, Wanted};
-use super::save::{Saving, Unsaved};
+use super::unsaved::{Saving, Unsaved};
 use super::{FRESH, Unfit, start};
 use crate::audience::contact_log::{self, LOG, Most, News};
 use crate::audience::saved_columns;

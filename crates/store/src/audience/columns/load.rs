@@ -10,7 +10,7 @@ use mailwright_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::Unfit;
-use super::step::{Read, Step, Which};
+use super::step::{CONTACTS, Read, Step, Which};
 use crate::args;
 use crate::audience::filter::facts::{self, Times};
 use crate::body;
@@ -18,8 +18,6 @@ use crate::database::db::Db;
 use crate::database::error::Result;
 use crate::database::tx::Rx;
 
-/// Contacts of a part.
-pub(super) const CONTACTS: usize = 5_000;
 /// Events, mails or members of a part.
 const EVENTS: usize = 50_000;
 /// What is read for some columns.

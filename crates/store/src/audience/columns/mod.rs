@@ -16,6 +16,7 @@ mod load;
 mod save;
 mod start;
 mod step;
+mod unsaved;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

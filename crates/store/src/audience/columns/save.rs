@@ -1,17 +1,16 @@
 //! Saves the columns of a project, so that another process, or this one after it was started again, need not read every
 //! contact.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{BuildHasher, RandomState};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mailwright_core::filter::columns::{Aspect, StoredPart};
+use mailwright_core::filter::columns::Aspect;
 use mailwright_core::ids::ContactId;
 use uuid::Uuid;
 
 use super::kept::Kept;
+use super::unsaved::{Saving, Unsaved, Written};
 use crate::audience::saved_columns::{self, Outline, Place, Writing};
 use crate::body;
 use crate::database::error::{Error, Result};
@@ -22,73 +21,12 @@ const LOOK: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_mins(5);
 /// How old they become while many do.
 const SOON: Duration = Duration::from_secs(30);
-/// So many are many.
-const HURRIED_FROM: usize = 5_000;
 /// How long parts are missing at most whose contact was removed.
 const REPAIRED: Duration = Duration::from_mins(1);
 /// Contacts of a part, once it is divided.
 const CONTACTS: usize = 32_768;
 /// Contacts from which on a part is divided.
 const MANY: usize = CONTACTS + CONTACTS / 2;
-/// Contacts of which is noted one by one that they changed. With more, all parts are saved.
-const NOTED: usize = 50_000;
-
-/// What changed since the columns were saved.
-#[derive(Debug, Default)]
-pub(super) struct Unsaved {
-    /// From this position of the log on.
-    since: i64,
-    contacts: BTreeSet<ContactId>,
-    is_all: bool,
-}
-
-impl Unsaved {
-    /// Nothing yet after a position.
-    pub(super) fn since(position: i64) -> Self {
-        Self { since: position, ..Self::default() }
-    }
-
-    fn are_many(&self) -> bool {
-        self.is_all || self.contacts.len() > HURRIED_FROM
-    }
-
-    pub(super) fn note(&mut self, contacts: &[ContactId]) {
-        if self.is_all {
-            return;
-        }
-        self.contacts.extend(contacts);
-        if self.contacts.len() > NOTED {
-            *self = Self { since: self.since, contacts: BTreeSet::new(), is_all: true };
-        }
-    }
-
-    /// Whether what is stored of a part may be out of date.
-    fn has_changed(&self, place: Place, end: Option<ContactId>) -> bool {
-        self.is_all
-            || place.position.is_none_or(|position| position < self.since)
-            || self.contacts.range(place.first..).next().is_some_and(|id| end.is_none_or(|end| *id < end))
-    }
-}
-
-/// How columns are saved.
-#[derive(Debug, Default)]
-pub(super) struct Saving {
-    /// When it was last looked whether something has to be saved.
-    looked: Option<Instant>,
-    /// What others save does not fit in here.
-    is_left_to_others: bool,
-    /// What was stored last, by where the part begins.
-    written: BTreeMap<ContactId, Written>,
-    hasher: RandomState,
-}
-
-/// A part as it was stored.
-#[derive(Debug)]
-struct Written {
-    position: i64,
-    /// A hash of each column.
-    columns: BTreeMap<Cow<'static, str>, u64>,
-}
 
 impl Kept {
     /// Has others alone save columns of the project.
@@ -224,18 +162,5 @@ impl Kept {
             saving.written.insert(first, now);
         }
         Ok(is_saved)
-    }
-}
-
-impl Written {
-    fn of(position: i64, part: &StoredPart, hasher: &RandomState) -> Self {
-        let columns = saved_columns::named(part).map(|(name, bytes)| (name, hasher.hash_one(bytes)));
-        Self { position, columns: columns.collect() }
-    }
-
-    /// The columns that are as before.
-    fn same(&self, before: &Self) -> BTreeSet<Cow<'static, str>> {
-        let same = self.columns.iter().filter(|(name, hash)| before.columns.get(*name) == Some(hash));
-        same.map(|(name, _)| name.clone()).collect()
     }
 }

@@ -10,11 +10,12 @@ use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
-use super::load::CONTACTS;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx};
 use crate::database::value::Arg;
 
+/// Contacts of a part.
+pub(super) const CONTACTS: usize = 5_000;
 /// Characters of JSON that a value may have. Columns in which one has more take too much memory.
 const MAX_VALUE: usize = 1_024;
 /// Keys of custom data that are read together.

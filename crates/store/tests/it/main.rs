@@ -1,5 +1,6 @@
 //! Tests of the store through its public doors, on both engines.
 
+mod columns;
 mod database;
 mod filter;
 mod mail;

@@ -76,7 +76,7 @@ pub struct Most {
 /// them.
 pub async fn since(rx: &Rx<'_>, project: ProjectNumber, position: i64, most: Most) -> Result<Option<News>> {
     let head = LOG.head(rx, project).await?;
-    if !head.is_some_and(|head| head.is_on && head.removed_to <= position) {
+    if !head.is_some_and(|head| head.tells_after(position)) {
         return Ok(None);
     }
     // first, so that what gets a position meanwhile is told twice rather than not at all

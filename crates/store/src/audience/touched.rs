@@ -45,17 +45,6 @@ pub(crate) async fn tell(tx: &Tx<'_>, touched: &Touched, also: &Touched, is_judg
     contact_log::append(tx, &changed.copied().collect(), at).await
 }
 
-/// Tells columns in memory alone: of contacts whose stored memberships changed.
-pub(crate) async fn follow(
-    tx: &Tx<'_>,
-    project: ProjectNumber,
-    contacts: impl IntoIterator<Item = ContactId>,
-    now: Timestamp,
-) -> Result<()> {
-    let changed = contacts.into_iter().map(|contact| ((project, contact), now)).collect();
-    tell(tx, &Touched::new(), &changed, true).await
-}
-
 /// Queues contacts for the segments that track their members.
 async fn queue(tx: &Tx<'_>, noted: Vec<(&(ProjectNumber, ContactId), &Timestamp)>) -> Result<()> {
     tx.each(

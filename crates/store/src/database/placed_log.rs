@@ -35,6 +35,11 @@ pub struct Head {
 }
 
 impl Head {
+    /// Whether the log has all that came after a position.
+    pub(crate) fn tells_after(self, position: i64) -> bool {
+        self.is_on && self.removed_to <= position
+    }
+
     fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self { position: row.get(0)?, removed_to: row.get(1)?, is_on: row.get(2)? })
     }

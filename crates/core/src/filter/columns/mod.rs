@@ -24,7 +24,7 @@ use crate::time::Timestamp;
 pub use aspect::Aspect;
 pub use bits::Bits;
 use cells::Cells;
-pub use stored::{Corrupt, MOST_ROWS, StoredPart};
+pub use stored::{Corrupt, StoredPart};
 
 /// What a contact has in a column.
 #[derive(Debug, Clone, Copy)]

@@ -19,7 +19,7 @@ use crate::filter::evaluate::Scalar;
 use crate::ids::ContactId;
 
 /// Most contacts of a part: the place of a value takes two bytes.
-pub const MOST_ROWS: usize = 1 << 16;
+const MOST_ROWS: usize = 1 << 16;
 /// The format of all parts. Other ones are refused.
 const FORMAT: u8 = 1;
 /// Bytes of an id.
@@ -67,16 +67,19 @@ impl Columns {
         self.rows_between(first, end).get(contacts).map(|row| self.ids[*row])
     }
 
-    /// The contacts from an id on, up to another one, in all columns. At most [`MOST_ROWS`] are asked for.
-    pub fn part(&self, first: ContactId, end: Option<ContactId>) -> StoredPart {
+    /// The contacts from an id on, up to another one, in all columns. `None` if they are more than a part can have.
+    pub fn part(&self, first: ContactId, end: Option<ContactId>) -> Option<StoredPart> {
         let rows = self.rows_between(first, end);
+        if rows.len() > MOST_ROWS {
+            return None;
+        }
         let mut ids = Vec::with_capacity(1 + rows.len() * ID);
         ids.push(FORMAT);
         for row in &rows {
             ids.extend_from_slice(self.ids[*row].as_uuid().as_bytes());
         }
         let columns = self.by_aspect.iter().map(|(aspect, column)| (aspect.clone(), column.stored(&rows)));
-        StoredPart { ids, columns: columns.collect() }
+        Some(StoredPart { ids, columns: columns.collect() })
     }
 
     /// Adds a part behind all contacts. Columns of which it has nothing stay empty there. After an error the columns are
@@ -321,7 +324,7 @@ mod tests {
             read.add_columns(&aspects());
             let bounds: Vec<ContactId> = std::iter::once(ContactId::from(Uuid::nil())).chain(cuts.into_iter().map(id)).collect();
             for (at, first) in bounds.iter().enumerate() {
-                let part = columns.part(*first, bounds.get(at + 1).copied());
+                let part = columns.part(*first, bounds.get(at + 1).copied()).unwrap();
                 prop_assert_eq!(part.ids.len() - 1, ID * columns.count_between(*first, bounds.get(at + 1).copied()));
                 prop_assert_eq!(read.append(&part), Ok(()));
             }
@@ -337,7 +340,7 @@ mod tests {
         #[test]
         fn wrong_bytes_are_refused(people in people(), cut in any::<proptest::sample::Index>(), byte in any::<u8>()) {
             let columns = columns_of(&people);
-            let whole = columns.part(id(0), None);
+            let whole = columns.part(id(0), None).unwrap();
             prop_assume!(whole.ids.len() > 1);
             for aspect in aspects() {
                 let bytes = &whole.columns[&aspect];
@@ -362,7 +365,8 @@ mod tests {
     #[test]
     fn parts_out_of_order_and_of_other_formats_are_refused() {
         let columns = columns_of(&vec![Some((json!(1), None, true)); 4]);
-        let (one, other) = (columns.part(id(0), Some(id(2))), columns.part(id(2), None));
+        let one = columns.part(id(0), Some(id(2))).unwrap();
+        let other = columns.part(id(2), None).unwrap();
         let mut read = empty();
         assert_eq!(read.append(&other), Ok(()));
         assert_eq!(read.append(&one), Err(Corrupt));
@@ -371,5 +375,15 @@ mod tests {
         assert_eq!(empty().append(&newer), Err(Corrupt));
         assert_eq!(columns.end_of(id(0), None, 3), Some(id(3)));
         assert_eq!(columns.end_of(id(0), Some(id(2)), 2), None);
+    }
+
+    #[test]
+    fn more_contacts_than_a_part_can_have_are_no_part() {
+        let mut columns = Columns::new();
+        for number in 0..=MOST_ROWS {
+            columns.add(id(number));
+        }
+        assert_eq!(columns.part(id(0), None), None);
+        assert_eq!(columns.part(id(0), Some(id(MOST_ROWS))).unwrap().contacts(), MOST_ROWS);
     }
 }

@@ -20,6 +20,7 @@ use crate::database::tx::Rx;
 
 /// Events, mails or members of a part.
 const EVENTS: usize = 50_000;
+
 /// What is read for some columns.
 #[derive(Debug)]
 pub(super) struct Wanted {
@@ -260,7 +261,7 @@ async fn members(db: &Db, project: ProjectNumber, segment: SegmentId, columns: &
             body!(async |rx| rx
                 .all(
                     "select contact_id from segment_members where project_id = $1 and segment_id = $2 \
-                 and contact_id > $3 and exited_at is null order by contact_id limit $4",
+                     and contact_id > $3 and exited_at is null order by contact_id limit $4",
                     args![project, segment, last, EVENTS],
                     |r| r.get::<ContactId>(0),
                 )

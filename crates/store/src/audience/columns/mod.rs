@@ -332,7 +332,8 @@ impl Shared {
 
     /// Loads columns, and those that there are already.
     async fn load(&self, project: ProjectNumber, aspects: BTreeSet<Aspect>) {
-        let outcome = self.loaded(project, aspects).await;
+        let before = self.kept(project);
+        let outcome = self.loaded(project, before.as_deref(), aspects).await;
         let mut projects = self.projects();
         let entry = projects.entry(project).or_insert_with(Entry::new);
         match outcome {
@@ -357,18 +358,18 @@ impl Shared {
     async fn loaded(
         &self,
         project: ProjectNumber,
+        before: Option<&Kept>,
         mut aspects: BTreeSet<Aspect>,
     ) -> Result<Result<Kept, Unfit>> {
-        if let Some(before) = self.kept(project) {
+        if let Some(before) = before {
             aspects.extend(before.aspects().await);
         }
         Kept::load((&self.db, &self.clock), project, &aspects, self.limits.bytes).await
     }
 
     /// Loads what others have saved as well, so that what is saved next has it too.
-    async fn join(&self, project: ProjectNumber, kept: &Kept, mut aspects: BTreeSet<Aspect>) -> Result<()> {
-        aspects.extend(kept.aspects().await);
-        match Kept::load((&self.db, &self.clock), project, &aspects, self.limits.bytes).await? {
+    async fn join(&self, project: ProjectNumber, kept: &Kept, aspects: BTreeSet<Aspect>) -> Result<()> {
+        match self.loaded(project, Some(kept), aspects).await? {
             Ok(kept) => {
                 if let Some(entry) = self.projects().get_mut(&project) {
                     entry.kept = Some(Arc::new(kept));

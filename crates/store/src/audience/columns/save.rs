@@ -43,7 +43,10 @@ impl Kept {
         }
         saving.looked = Some(Instant::now());
         let project = self.project;
-        let outline = self.db.read(body!(async |rx| saved_columns::outline(rx, project).await)).await?;
+        let stored = self.db.read(body!(async |rx| {
+            Ok((saved_columns::outline(rx, project).await?, saved_columns::saved_at(rx, project).await?))
+        }));
+        let (outline, saved_at) = stored.await?;
         let aspects = self.aspects().await;
         let others: BTreeSet<Aspect> = outline.aspects.difference(&aspects).cloned().collect();
         if !others.is_empty() {
@@ -59,19 +62,24 @@ impl Kept {
         } else {
             EVERY
         };
-        let (now, since) = (self.clock.now(), self.clock.now().minus(age));
+        let now = self.clock.now();
+        // a clock that went back does not keep it
+        if saved_at > now.minus(age) && saved_at <= now {
+            return Ok(BTreeSet::new());
+        }
         let is_ours =
-            self.db.write(body!(async |tx| saved_columns::take_turn(tx, project, since, now).await));
+            self.db.write(body!(async |tx| saved_columns::take_turn(tx, project, saved_at, now).await));
         if is_ours.await? {
-            self.save_parts(&mut saving, aspects != outline.aspects).await?;
+            let is_more = aspects != outline.aspects;
+            self.save_parts(&mut saving, outline, is_more).await?;
         }
         Ok(BTreeSet::new())
     }
 
     /// Saves the parts that changed; all of them where there are more columns than before.
-    async fn save_parts(&self, saving: &mut Saving, is_more: bool) -> Result<()> {
+    async fn save_parts(&self, saving: &mut Saving, outline: Outline, is_more: bool) -> Result<()> {
         let Some((unsaved, until)) = self.begin_to_save().await else { return Ok(()) };
-        let outcome = self.save_these(saving, &unsaved, until, is_more).await;
+        let outcome = self.save_these(saving, outline, &unsaved, until, is_more).await;
         if !matches!(outcome, Ok(true)) {
             self.state.write().await.unsaved.is_all = true;
         }
@@ -90,11 +98,12 @@ impl Kept {
     async fn save_these(
         &self,
         saving: &mut Saving,
+        outline: Outline,
         unsaved: &Unsaved,
         until: i64,
         is_more: bool,
     ) -> Result<bool> {
-        let Some(outline) = self.divided().await? else { return Ok(false) };
+        let Some(outline) = self.divided(outline).await? else { return Ok(false) };
         let (mut same, mut is_whole) = (Vec::new(), true);
         for (at, place) in outline.places.iter().enumerate() {
             let end = outline.end(at);
@@ -110,9 +119,7 @@ impl Kept {
     }
 
     /// Divides parts that have too many contacts, and tells how the columns are stored then.
-    async fn divided(&self) -> Result<Option<Outline>> {
-        let project = self.project;
-        let mut outline = self.db.read(body!(async |rx| saved_columns::outline(rx, project).await)).await?;
+    async fn divided(&self, mut outline: Outline) -> Result<Option<Outline>> {
         let is_new = outline.places.is_empty();
         if is_new {
             outline.places.push(Place { first: ContactId::from(Uuid::nil()), position: None });
@@ -135,6 +142,10 @@ impl Kept {
                 }
             }
         }
+        if cuts.is_empty() {
+            return Ok(Some(outline));
+        }
+        let project = self.project;
         for (first, ends) in cuts {
             self.db.write(body!(async |tx| saved_columns::divide(tx, project, first, &ends).await)).await?;
         }
@@ -147,7 +158,7 @@ impl Kept {
         let (before, hasher) = (saving.written.remove(&first), saving.hasher.clone());
         let writing = tokio::task::spawn_blocking(move || {
             let columns = state.columns()?;
-            let (position, removals, part) = (state.position, state.removals, columns.part(first, end));
+            let (position, removals, part) = (state.position, state.removals, columns.part(first, end)?);
             let now = Written::of(position, &part, &hasher);
             let same = before.map(|before| (before.position, now.same(&before)));
             Some((Writing { project, first, end, position, removals, part, same }, now))

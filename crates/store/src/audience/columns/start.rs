@@ -41,8 +41,11 @@ pub(super) async fn start(
     let wanted = aspects.clone();
     let saved = db.read(body!(async |rx| saved_columns::read(rx, project, &wanted).await)).await?;
     if let Some(saved) = saved {
-        if let Ok(started) = from_saved(db, project, aspects, saved, most).await? {
-            return Ok(started);
+        match from_saved(db, project, aspects, saved, most).await {
+            Ok(started) => return Ok(Ok(started)),
+            Err(Stop::Unfit) => return Ok(Err(Unfit)),
+            Err(Stop::Failed(error)) => return Err(error),
+            Err(Stop::Corrupt) => {}
         }
         tracing::warn!(project = project.0, "saved columns of contacts are corrupt; they are removed");
         saved_columns::forget(db, project).await?;
@@ -54,13 +57,38 @@ pub(super) async fn start(
     Ok(loaded.map(|()| Started { columns, position: None }))
 }
 
+/// Why columns do not go on from what is saved.
+enum Stop {
+    Unfit,
+    Corrupt,
+    Failed(Error),
+}
+
+impl From<Unfit> for Stop {
+    fn from(Unfit: Unfit) -> Self {
+        Self::Unfit
+    }
+}
+
+impl From<Corrupt> for Stop {
+    fn from(Corrupt: Corrupt) -> Self {
+        Self::Corrupt
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
 async fn from_saved(
     db: &Db,
     project: ProjectNumber,
     aspects: &BTreeSet<Aspect>,
     mut saved: Saved,
     most: usize,
-) -> Result<Result<Result<Started, Unfit>, Corrupt>> {
+) -> Result<Started, Stop> {
     let stored: BTreeSet<Aspect> = aspects.intersection(&saved.outline.aspects).cloned().collect();
     let lacking: BTreeSet<Aspect> = aspects.difference(&stored).cloned().collect();
     let of_parts = Arc::new(Wanted::of(&stored));
@@ -73,29 +101,24 @@ async fn from_saved(
             together.push(part);
             continue;
         }
-        let Ok(appended) = append(columns, std::mem::take(&mut together)).await? else {
-            return Ok(Err(Corrupt));
-        };
-        columns = appended;
+        columns = append(columns, std::mem::take(&mut together)).await?;
         let bounds = (place.first, saved.outline.end(at));
-        if of_parts.load_between(db, project, bounds, &mut columns).await?.is_err() {
-            return Ok(Ok(Err(Unfit)));
-        }
+        of_parts.load_between(db, project, bounds, &mut columns).await??;
     }
-    let Ok(mut columns) = append(columns, together).await? else { return Ok(Err(Corrupt)) };
+    columns = append(columns, together).await?;
     columns.add_columns(&lacking);
-    if columns.bytes() > most || Wanted::more(&lacking).load(db, project, most, &mut columns).await?.is_err()
-    {
-        return Ok(Ok(Err(Unfit)));
+    if columns.bytes() > most {
+        return Err(Stop::Unfit);
     }
-    Ok(Ok(Ok(Started { columns, position: Some(saved.position) })))
+    Wanted::more(&lacking).load(db, project, most, &mut columns).await??;
+    Ok(Started { columns, position: Some(saved.position) })
 }
 
-async fn append(mut columns: Columns, parts: Vec<StoredPart>) -> Result<Result<Columns, Corrupt>> {
+async fn append(mut columns: Columns, parts: Vec<StoredPart>) -> Result<Columns, Stop> {
     let appended = tokio::task::spawn_blocking(move || {
         parts.iter().try_for_each(|part| columns.append(part)).map(|()| columns)
     });
-    appended.await.map_err(|e| Error::Panicked(e.to_string()))
+    Ok(appended.await.map_err(|e| Error::Panicked(e.to_string()))??)
 }
 
 /// Waits until every transaction has ended that may have begun before the log was on, and does not write into it.

@@ -49,7 +49,7 @@ async fn usable(rx: &Rx<'_>, project: ProjectNumber, used_since: Timestamp) -> R
     let is_usable = rx
         .exists(
             "select 1 from contact_followers where project_id = $1 and is_on and used_at >= $2 \
-         and removed_to <= $3 and position <= $4",
+             and removed_to <= $3 and position <= $4",
             args![project, used_since, position, position + MOST_BEHIND],
         )
         .await?;

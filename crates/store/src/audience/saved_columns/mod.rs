@@ -107,7 +107,7 @@ async fn read_now(rx: &Rx<'_>, project: ProjectNumber, wanted: &BTreeSet<Aspect>
     let outline = outline(rx, project).await?;
     let Some(position) = outline.position() else { return Ok(None) };
     let head = LOG.head(rx, project).await?;
-    if !head.is_some_and(|head| head.is_on && head.removed_to <= position) {
+    if !head.is_some_and(|head| head.tells_after(position)) {
         return Ok(None);
     }
     let names = wanted.intersection(&outline.aspects).map(|aspect| Some(aspect.name()));
@@ -133,9 +133,9 @@ async fn read_now(rx: &Rx<'_>, project: ProjectNumber, wanted: &BTreeSet<Aspect>
 /// By how many rows the log is ahead of what is stored of some columns; `None` where one cannot go on from them.
 pub async fn behind(rx: &Rx<'_>, project: ProjectNumber, wanted: &BTreeSet<Aspect>) -> Result<Option<i64>> {
     let outline = outline(rx, project).await?;
-    let head = LOG.head(rx, project).await?.filter(|head| head.is_on);
+    let head = LOG.head(rx, project).await?;
     let (Some(position), Some(head)) = (outline.position(), head) else { return Ok(None) };
-    let is_usable = head.removed_to <= position && wanted.is_subset(&outline.aspects);
+    let is_usable = head.tells_after(position) && wanted.is_subset(&outline.aspects);
     Ok(is_usable.then_some(head.position - position))
 }
 
@@ -149,18 +149,27 @@ pub(crate) async fn removals(rx: &Rx<'_>, project: ProjectNumber) -> Result<i64>
     Ok(removals.unwrap_or(0))
 }
 
-/// Takes the turn to save, unless somebody took it after `since`. A clock that went back does not keep it.
+/// When a process last took the turn to save.
+pub(crate) async fn saved_at(rx: &Rx<'_>, project: ProjectNumber) -> Result<Timestamp> {
+    let saved_at = rx
+        .optional("select saved_at from contact_followers where project_id = $1", args![project], |r| {
+            r.get(0)
+        })
+        .await?;
+    Ok(saved_at.unwrap_or_default())
+}
+
+/// Takes the turn to save, unless somebody took it after it was last taken at `before`.
 pub(crate) async fn take_turn(
     tx: &Tx<'_>,
     project: ProjectNumber,
-    since: Timestamp,
+    before: Timestamp,
     now: Timestamp,
 ) -> Result<bool> {
     let taken = tx
         .execute(
-            "update contact_followers set saved_at = $2 where project_id = $1 \
-         and (saved_at <= $3 or saved_at > $2)",
-            args![project, now, since],
+            "update contact_followers set saved_at = $3 where project_id = $1 and saved_at = $2",
+            args![project, before, now],
         )
         .await?;
     Ok(taken == 1)

@@ -11,7 +11,6 @@ use super::resolve;
 use crate::args;
 use crate::audience::contact::record;
 use crate::audience::filter::{self, Segments};
-use crate::audience::touched;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -84,14 +83,14 @@ pub async fn entered(
     Ok(found.into_iter().collect())
 }
 
-/// Makes contacts members. Returns how many were not; the segments' sums are kept with [`count_changes`].
+/// Makes contacts members. Returns how many were not; the segments' sums are kept with [`count_changes`]. Who calls this, or
+/// [`exit`], touches the contacts in its `Deltas`.
 pub async fn enter(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     entering: &[Membership],
     now: Timestamp,
 ) -> Result<u64> {
-    touched::follow(tx, project, entering.iter().map(|member| member.contact), now).await?;
     let [projects, segments, contacts] = columns(project, entering);
     tx.each(
         "insert into segment_members (project_id, segment_id, contact_id, entered_at, reported) \
@@ -111,7 +110,6 @@ pub async fn exit(
     leaving: &[Membership],
     now: Timestamp,
 ) -> Result<u64> {
-    touched::follow(tx, project, leaving.iter().map(|member| member.contact), now).await?;
     let [projects, segments, contacts] = columns(project, leaving);
     tx.each(
         "update segment_members set exited_at = $4 \

@@ -19,10 +19,10 @@ use mailwright_core::segment::Segment;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
-use crate::audience::touched;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
+use crate::insight::deltas::Deltas;
 
 pub use definition::{all, resolve, resolve_all, some, tree_of};
 pub use member::{
@@ -283,12 +283,16 @@ pub async fn remove_members_step(tx: &mut Tx<'_>, project: ProjectNumber, now: T
             |r| r.get(0),
         )
         .await?;
-    touched::follow(tx, project, contacts.iter().copied(), now).await?;
     tx.execute(
         "delete from segment_members where project_id = $1 and segment_id = $2 and contact_id {in $3}",
         &[project.into(), segment.into(), member::contact_set(&contacts)],
     )
     .await?;
+    let mut deltas = Deltas::default();
+    for contact in &contacts {
+        deltas.followed(project, *contact, now);
+    }
+    deltas.save(tx).await?;
     if contacts.len() < REMOVE_CHUNK {
         tx.execute(
             "delete from segment_removals where project_id = $1 and segment_id = $2",

@@ -14,7 +14,7 @@ use crate::error::Result;
 /// How often it is looked for new contacts.
 const SWEEP: Duration = Duration::from_secs(1);
 /// Steps of a project in a round, at most, so that the others have their turn.
-const STEPS: usize = 80;
+const STEPS: usize = 200;
 
 /// Starts to follow new contacts.
 pub(crate) fn start(app: &App, tasks: &Tasks) {

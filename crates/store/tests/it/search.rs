@@ -167,29 +167,64 @@ async fn many_follow_in_steps(database: TestDatabase) {
     }
 }
 
-async fn an_index_of_an_earlier_version_is_followed(database: TestDatabase) {
+async fn an_index_of_an_earlier_version_is_made_anew(database: TestDatabase) {
     let db = &database.db;
-    add(db, PROJECT, "ada-first").await;
+    for number in 0..2_500 {
+        add(db, PROJECT, &format!("user-{number:04}")).await;
+    }
     indexed(db).await;
     // what an earlier version made
-    let trigger = "create trigger contact_search_7_insert after insert on contacts when new.project_id = 7 \
-                   begin insert into contact_search_7 (rowid, email) values (new.seq, new.email); end";
+    let statements = [
+        "drop table contact_search_7",
+        "create virtual table contact_search_7 using fts5 (email, tokenize = 'trigram')",
+        "insert into contact_search_7 (rowid, email) select seq, email from contacts",
+        "create trigger contact_search_7_insert after insert on contacts when new.project_id = 7 \
+         begin insert into contact_search_7 (rowid, email) values (new.seq, new.email); end",
+        "update search_indexes set follows = false where project_id = 7",
+    ];
     db.write(body!(async |tx| {
-        tx.execute(trigger, &[]).await?;
-        tx.execute_one("update search_indexes set follows = false where project_id = $1", args![PROJECT])
-            .await
+        for statement in statements {
+            tx.execute(statement, &[]).await?;
+        }
+        Ok::<_, Error>(())
     }))
     .await
     .unwrap();
+    assert_eq!(followed(db).await, []);
+    let mut steps = 0;
+    // what comes, changes and goes while the old one is removed and the new one is made
+    while index::build_step(db, PROJECT, NOW).await.unwrap() {
+        if steps == 8 {
+            continue;
+        }
+        add(db, PROJECT, &format!("ada-{steps}")).await;
+        rename(db, &format!("user-{:04}", 2 * steps), &format!("bob-{steps}")).await;
+        remove(db, PROJECT, &format!("user-{:04}", 2 * steps + 1)).await;
+        steps += 1;
+    }
+    assert_eq!(steps, 8);
     assert_eq!(followed(db).await, [PROJECT]);
-    add(db, PROJECT, "bob-first").await;
     for _ in 0..2 {
-        assert_eq!(found(db, "-first").await, ["ada-first", "bob-first"]);
+        assert_eq!(found(db, "ada-").await.len(), steps);
+        assert_eq!(found(db, "bob-").await.len(), steps);
+        let expected: Vec<String> = (0..4).map(|n| format!("user-200{n}")).collect();
+        assert_eq!(found(db, "user-200").await[..4], expected);
+        assert_eq!(found(db, "user-0000").await, [""; 0]);
         follow(db).await;
     }
-    add(db, PROJECT, "cleo-first").await;
+}
+
+/// Trigrams say which addresses may contain a text, and not where.
+async fn trigrams_in_another_order_are_not_found(database: TestDatabase) {
+    let db = &database.db;
+    indexed(db).await;
+    for name in ["abcd.bcde", "bcde.abcd", "abcde"] {
+        add(db, PROJECT, name).await;
+    }
     for _ in 0..2 {
-        assert_eq!(found(db, "-first").await, ["ada-first", "bob-first", "cleo-first"]);
+        assert_eq!(found(db, "abcde").await, ["abcde"]);
+        assert_eq!(found(db, "abcd.b").await, ["abcd.bcde"]);
+        assert_eq!(found(db, "e@example.com").await, ["abcd.bcde", "abcde"]);
         follow(db).await;
     }
 }
@@ -220,6 +255,16 @@ async fn postgres_many_follow_in_steps() {
 }
 
 #[tokio::test]
-async fn sqlite_an_index_of_an_earlier_version_is_followed() {
-    an_index_of_an_earlier_version_is_followed(TestDatabase::sqlite(NOW).await).await;
+async fn sqlite_an_index_of_an_earlier_version_is_made_anew() {
+    an_index_of_an_earlier_version_is_made_anew(TestDatabase::sqlite(NOW).await).await;
+}
+
+#[tokio::test]
+async fn sqlite_trigrams_in_another_order_are_not_found() {
+    trigrams_in_another_order_are_not_found(TestDatabase::sqlite(NOW).await).await;
+}
+
+#[tokio::test]
+async fn postgres_trigrams_in_another_order_are_not_found() {
+    trigrams_in_another_order_are_not_found(TestDatabase::postgres("search_order", NOW).await).await;
 }

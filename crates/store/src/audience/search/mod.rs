@@ -10,15 +10,19 @@ pub mod index;
 
 use mailwright_core::ids::ProjectNumber;
 
+use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::Rx;
 use crate::database::value::Arg;
-use index::Index;
 
 /// A substring that more contacts than this have is common.
 pub(crate) const COMMON: usize = 2_000;
 /// The shortest text a trigram index can look up.
 const SHORTEST: usize = 3;
+/// Trigrams of a substring that are looked up on SQLite, at most.
+const TRIGRAMS: usize = 16;
+/// A substring whose trigrams are in more addresses than this is better looked for in all of them.
+const CANDIDATES: usize = 5_000;
 
 /// How a query on `contacts c` finds a substring of the address.
 #[derive(Debug, Default)]
@@ -64,37 +68,83 @@ async fn lookup(rx: &mut Rx<'_>, project: ProjectNumber, search: &str) -> Result
     if search.chars().count() < SHORTEST {
         return Ok(None);
     }
-    let Some(Index { is_followed }) = index::ready(rx, project).await? else { return Ok(None) };
-    let n = project.0;
-    // The project's number stands in the text, not in an argument: PostgreSQL uses a partial index only when it sees
-    // the index's own condition, and in SQLite it is part of the table's name.
-    let (hits, condition, pattern) = if rx.is_postgres() {
-        let escaped = search.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-        (
-            format!("select 1 from contacts where project_id = {n} and email like $1"),
-            format!(
-                " and c.id in (select s.id from contacts s where s.project_id = {n} and s.email like $pattern offset 0)"
-            ),
-            format!("%{escaped}%"),
-        )
-    } else {
-        let rows = |pattern: &str, search: &str| {
-            let indexed =
-                format!("select rowid from contact_search_{n} where contact_search_{n} match {pattern}");
-            if is_followed { format!("{indexed} union all {}", index::not_in_it(n, search)) } else { indexed }
-        };
-        (
-            rows("$1", "$2"),
-            format!(" and c.seq in ({})", rows("$pattern", "$search")),
-            format!("\"{}\"", search.replace('"', "\"\"")),
-        )
-    };
-    let mut args = vec![Arg::from(pattern.as_str())];
-    if hits.contains("$2") {
-        args.push(search.into());
+    if !index::is_ready(rx, project).await? {
+        return Ok(None);
     }
+    if rx.is_postgres() {
+        look_up_postgres(rx, project, search).await
+    } else {
+        look_up_sqlite(rx, project, search).await
+    }
+}
+
+// The project's number stands in the text of both, not in an argument: PostgreSQL uses a partial index only when it sees the
+// index's own condition, and in SQLite it is part of the table's name.
+
+async fn look_up_postgres(rx: &mut Rx<'_>, project: ProjectNumber, search: &str) -> Result<Option<Lookup>> {
+    let n = project.0;
+    let escaped = search.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    let pattern = format!("%{escaped}%");
+    let hits = format!("select 1 from contacts where project_id = {n} and email like $1");
+    let found = count_up_to(rx, &hits, COMMON, args![&pattern]).await?;
+    let condition = format!(
+        " and c.id in (select s.id from contacts s where s.project_id = {n} and s.email like $pattern offset 0)"
+    );
+    Ok((found <= COMMON).then_some(Lookup { condition, pattern }))
+}
+
+async fn look_up_sqlite(rx: &mut Rx<'_>, project: ProjectNumber, search: &str) -> Result<Option<Lookup>> {
+    let n = project.0;
+    let pattern = trigrams(search);
+    let candidates = format!("select rowid from contact_search_{n} where contact_search_{n} match");
+    if count_up_to(rx, &format!("{candidates} $1"), CANDIDATES, args![&pattern]).await? > CANDIDATES {
+        return Ok(None);
+    }
+    let rows = |pattern: &str, search: &str| {
+        let indexed = format!(
+            "select s.seq from contacts s where s.seq in ({candidates} {pattern}) and +s.project_id = {n} \
+             and {{contains s.email {search}}}"
+        );
+        format!("{indexed} union all {}", index::not_in_it(n, search))
+    };
+    let found = count_up_to(rx, &rows("$1", "$2"), COMMON, args![&pattern, search]).await?;
+    let condition = format!(" and c.seq in ({})", rows("$pattern", "$search"));
+    Ok((found <= COMMON).then_some(Lookup { condition, pattern }))
+}
+
+/// How many rows a query has, as far as `most` and one more.
+async fn count_up_to(rx: &mut Rx<'_>, query: &str, most: usize, args: &[Arg<'_>]) -> Result<usize> {
     let found: i64 = rx
-        .one(format!("select count(*) from ({hits} limit {}) as hits", COMMON + 1), &args, |r| r.get(0))
+        .one(format!("select count(*) from ({query} limit {}) as hits", most + 1), args, |r| r.get(0))
         .await?;
-    Ok((found <= COMMON as i64).then_some(Lookup { condition, pattern }))
+    Ok(usize::try_from(found).unwrap_or_default())
+}
+
+/// The query of a full-text table for what has the trigrams of a substring.
+fn trigrams(search: &str) -> String {
+    let characters: Vec<char> = search.chars().collect();
+    let mut terms: Vec<String> = Vec::new();
+    for three in characters.windows(SHORTEST) {
+        let term = format!("\"{}\"", three.iter().collect::<String>().replace('"', "\"\""));
+        if !terms.contains(&term) {
+            terms.push(term);
+        }
+        if terms.len() == TRIGRAMS {
+            break;
+        }
+    }
+    terms.join(" AND ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_substring_is_looked_up_by_its_trigrams() {
+        assert_eq!(trigrams("ada"), r#""ada""#);
+        assert_eq!(trigrams("adada\""), r#""ada" AND "dad" AND "da""""#);
+        assert_eq!(trigrams("a@b.example.com".repeat(20).as_str()).matches("AND").count(), 15 - 1);
+        assert_eq!(trigrams("0123456789abcdefghijklmnopq").matches("AND").count(), TRIGRAMS - 1);
+    }
 }

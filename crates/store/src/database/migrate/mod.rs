@@ -172,6 +172,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "saved columns",
         sql: include_str!("../../../migrations/0046_saved_columns.sql"),
     },
+    Migration {
+        number: 47,
+        name: "search trigrams",
+        sql: include_str!("../../../migrations/0047_search_trigrams.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

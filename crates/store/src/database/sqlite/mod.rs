@@ -55,7 +55,7 @@ impl Sqlite {
         let mut writer = connect(path)?;
         refuse_foreign(path, &writer)?;
         writer.execute_batch(
-            "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -16384; \
+            "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -10240; \
              pragma wal_autocheckpoint = 0; pragma journal_size_limit = 268435456;",
         )?;
         let (interactive, interactive_jobs) = bounded::<Job>(QUEUE);

@@ -9,12 +9,12 @@ BEGINS = @date "+== %T $(1)"
 
 # Builds and starts the service with a demo project. The build is quick rather than fast: see `build`.
 run: dashboard
-	@echo "Building Mailwright. The first time this takes about four minutes on two processors, later a few seconds."
+	@echo "Building Mailwright. The first time this takes about six minutes on two processors, later a few seconds."
 	cargo run --bin mailwright -- serve --demo
 
 # Builds what is meant to be installed: optimised, in target/release.
 build: dashboard
-	@echo "Building Mailwright, optimised. The first time this takes about five minutes on two processors."
+	@echo "Building Mailwright, optimised. The first time this takes about ten minutes on two processors."
 	cargo build --release
 
 # Builds the dashboard, which becomes part of the program. Without Node.js it is left out.
@@ -63,7 +63,7 @@ bench: export DASHBOARD ?= required
 bench: setup
 	./scripts/dashboard --required
 	cargo build --release --workspace
-	./scripts/with-postgres cargo run --release -p mailwright-bench --bin mailwright-bench
+	./scripts/with-postgres cargo run --release -p mailwright-bench --bin mailwright-bench -- --markdown target/bench.md
 	cd dashboard && MAILWRIGHT_TEST_SERVER=$(CURDIR)/target/release/mailwright npm run --silent bench
 
 # The same with more contacts and events, without the dashboard. It takes hours, and about 25 GB of disk for a million
@@ -74,7 +74,7 @@ BENCH_DIR ?= $(or $(TMPDIR),/tmp)
 bench-large: setup
 	cargo build --release --workspace
 	TMPDIR=$(BENCH_DIR) ./scripts/with-postgres cargo run --release -p mailwright-bench --bin mailwright-bench -- \
-		--contacts $(CONTACTS) --events $(EVENTS) \
+		--contacts $(CONTACTS) --events $(EVENTS) --markdown target/bench-large.md \
 		--only process,contacts,filter,import,campaign,track,scale,delivery,send,insight
 
 # Makes the pictures in docs/screenshots. The program is built with debug assertions: only then its clock can be moved.

@@ -104,6 +104,10 @@ async fn run(options: &Options) -> Result<usize> {
         let text = serde_json::to_string_pretty(&report.json(&facts))?;
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    if let Some(path) = &options.markdown {
+        let text = report.markdown(&facts);
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     match failures.pop() {
         Some(error) => Err(error),
         None => Ok(report.missed()),

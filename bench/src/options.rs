@@ -80,6 +80,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
+    /// Write everything measured to this file as tables in Markdown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+
     /// Contacts of the large project [default: 1000000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(25_000..=10_000_000))]
     contacts: Option<u64>,

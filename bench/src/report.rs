@@ -1,5 +1,7 @@
 //! What was measured, for people and for programs.
 
+mod markdown;
+
 use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Value, json};
@@ -226,6 +228,11 @@ impl Report {
     pub(crate) fn json(&self, machine: &Map<String, Value>) -> Value {
         let lines: Vec<_> = self.lines.iter().map(Line::json).collect();
         json!({ "machine": machine, "missed": self.missed(), "notes": self.notes, "lines": lines })
+    }
+
+    /// The whole report as Markdown.
+    pub(crate) fn markdown(&self, machine: &Map<String, Value>) -> String {
+        markdown::show(self, machine)
     }
 }
 

@@ -29,7 +29,7 @@ const FIRST_BAR: f64 = 1.0;
 /// The part of the signing rate that the mails have to reach.
 const RATE_BAR: f64 = 0.6;
 /// Megabytes that the server may take at most.
-const MEMORY_BAR: f64 = 128.0;
+const MEMORY_BAR: f64 = 64.0;
 /// How many times longer than without a campaign the slowest mails of other kinds may take.
 const PROBE_BAR: f64 = 2.0;
 /// How long after the first window is waited until the audience is frozen.

@@ -46,10 +46,14 @@ pub(crate) fn facts(folder: &Path) -> Result<Map<String, Value>> {
 pub(crate) fn show(facts: &Map<String, Value>) -> String {
     let mut out = String::new();
     for (name, value) in facts {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let _ = writeln!(out, "{name:<24}{value}");
+        let _ = writeln!(out, "{name:<24}{}", text(value));
     }
     out
+}
+
+/// A fact as it is shown.
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Processors that this process may use.

@@ -22,6 +22,7 @@ mod sink;
 mod stats;
 mod year;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -101,17 +102,19 @@ async fn run(options: &Options) -> Result<usize> {
     facts.insert("minutes".into(), json!((begin.elapsed().as_secs_f64() / 6.0).round() / 10.0));
     print(&report.to_string());
     if let Some(path) = &options.json {
-        let text = serde_json::to_string_pretty(&report.json(&facts))?;
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        save(path, serde_json::to_string_pretty(&report.json(&facts))?)?;
     }
     if let Some(path) = &options.markdown {
-        let text = report.markdown(&facts);
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        save(path, report.markdown(&facts))?;
     }
     match failures.pop() {
         Some(error) => Err(error),
         None => Ok(report.missed()),
     }
+}
+
+fn save(path: &Path, text: String) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 async fn hosts(engines: Engines) -> Result<Vec<Host>> {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::{Bar, Line, Report};
 use crate::cpu::Cost;
 use crate::engine::Engine;
+use crate::machine;
 
 const HEAD: &str = "| | SQLite | p50 / p99 ms | processor | PostgreSQL | p50 / p99 ms | processor | bar |\n\
                     |---|---:|---:|---:|---:|---:|---:|---|\n";
@@ -20,11 +21,10 @@ struct Row<'a> {
 }
 
 /// The machine, the tables and the notes.
-pub(super) fn show(report: &Report, machine: &Map<String, Value>) -> String {
+pub(super) fn show(report: &Report, facts: &Map<String, Value>) -> String {
     let mut out = String::from("| machine | |\n|---|---|\n");
-    for (name, value) in machine {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let _ = writeln!(out, "| {name} | {value} |");
+    for (name, value) in facts {
+        let _ = writeln!(out, "| {name} | {} |", machine::text(value));
     }
     let mut case = "";
     for row in rows(&report.lines) {

@@ -65,10 +65,7 @@ struct Lookup {
 
 /// How to look a substring up in the index; `None` when there is none, or when a scan is better.
 async fn lookup(rx: &mut Rx<'_>, project: ProjectNumber, search: &str) -> Result<Option<Lookup>> {
-    if search.chars().count() < SHORTEST {
-        return Ok(None);
-    }
-    if !index::is_ready(rx, project).await? {
+    if search.chars().count() < SHORTEST || !index::is_ready(rx, project).await? {
         return Ok(None);
     }
     if rx.is_postgres() {

@@ -35,7 +35,7 @@ const ENGINES: [(&str, &str); 21] = [
 ];
 
 /// Who starts tasks and threads. Everybody else uses `app::tasks`, which waits for what it started when the service stops.
-const TASKS: [(&str, &str); 23] = [
+const TASKS: [(&str, &str); 24] = [
     ("app/src/background/tasks.rs", "it starts those of all others"),
     ("app/src/delivery/render_pool.rs", "threads of low priority"),
     ("store/src/database/coalesce/task.rs", "ends with its queue"),
@@ -45,7 +45,8 @@ const TASKS: [(&str, &str); 23] = [
     ("store/src/database/sqlite/thread.rs", "threads of the engine"),
     ("store/src/database/sqlite/copies/handle.rs", "the same, for what copies read and write"),
     ("store/src/audience/email_search_cache.rs", "reads for whoever asks next"),
-    ("store/src/audience/columns/mod.rs", "the same; judging a million contacts takes milliseconds"),
+    ("store/src/audience/columns/projects.rs", "the same"),
+    ("store/src/audience/columns/mod.rs", "judging a million contacts takes milliseconds"),
     ("store/src/audience/columns/save.rs", "the same; writing down what a part has"),
     ("store/src/audience/columns/start.rs", "the same; reading it"),
     ("server/src/http/mod.rs", "connections, which drain at the end"),

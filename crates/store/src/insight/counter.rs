@@ -115,7 +115,7 @@ async fn add(tx: &Tx<'_>, counters: BTreeMap<(ProjectNumber, Counter, String), i
 }
 
 /// The value of one counter.
-pub async fn value(rx: &mut Rx<'_>, project: ProjectNumber, counter: Counter, name: &str) -> Result<i64> {
+pub async fn value(rx: &Rx<'_>, project: ProjectNumber, counter: Counter, name: &str) -> Result<i64> {
     rx.one(
         "select cast(coalesce(sum(value), 0) as {int}) from counters where project_id = $1 and kind = $2 and name = $3",
         args![project, counter.as_str(), name],

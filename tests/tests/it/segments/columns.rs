@@ -100,6 +100,18 @@ async fn preview(app: &App, condition: &Value) -> Value {
     app.post("/segments/preview").json(&body).send().await.assert_status(200).json()
 }
 
+/// Waits until the columns of all rules are read.
+async fn read(app: &App) {
+    for (condition, _) in rules() {
+        app.eventually("the columns are read", async || {
+            let before = in_memory(app).await;
+            preview(app, &condition).await;
+            (in_memory(app).await > before).then_some(())
+        })
+        .await;
+    }
+}
+
 async fn agree(app: &App, people: &People) {
     for (condition, holds) in rules() {
         let mut found: Vec<_> = people.iter().filter(|(email, person)| holds(email, person)).collect();
@@ -126,14 +138,7 @@ both_engines! {
             change(&app, &mut people, &mut random).await;
         }
         for node in &nodes {
-            for (condition, _) in rules() {
-                node.eventually("the columns are read", async || {
-                    let before = in_memory(node).await;
-                    preview(node, &condition).await;
-                    (in_memory(node).await > before).then_some(())
-                })
-                .await;
-            }
+            read(node).await;
         }
         for round in 0..30 {
             for _ in 0..4 {
@@ -147,20 +152,39 @@ both_engines! {
         }
     }
 
+    async fn a_stranger_with_a_long_value_slows_nothing_down(engine: Engine) {
+        let mut app = App::builder(engine).env("MAILWRIGHT_SEGMENTS_MEMORY_FROM_CONTACTS", "1").start().await;
+        let (mut people, mut random) = (People::new(), StdRng::seed_from_u64(9));
+        for _ in 0..40 {
+            change(&app, &mut people, &mut random).await;
+        }
+        read(&app).await;
+        saved(&app).await;
+        let long = json!({"plan": "q".repeat(5_000)});
+        track_ok(&app, json!({"email": "stranger@example.com", "event": "hit", "data": long})).await;
+        let count = async |app: &App, text: &str| {
+            let condition = json!({"field": "data.plan", "operator": "contains", "value": text});
+            preview(app, &only(&condition)).await["count"].as_u64()
+        };
+        let pros = people.values().filter(|person| person.plan == Some("pro")).count() as u64;
+        for is_restarted in [false, true] {
+            if is_restarted {
+                app.kill();
+                app.restart().await;
+            }
+            let before = in_memory(&app).await;
+            assert_eq!((count(&app, "qqqq").await, count(&app, "pro").await), (Some(1), Some(pros)));
+            assert_eq!(in_memory(&app).await, before + 2);
+        }
+    }
+
     async fn saved_columns_answer_the_first_counts_after_a_start(engine: Engine) {
         let mut app = App::builder(engine).env("MAILWRIGHT_SEGMENTS_MEMORY_FROM_CONTACTS", "1").start().await;
         let (mut people, mut random) = (People::new(), StdRng::seed_from_u64(8));
         for _ in 0..40 {
             change(&app, &mut people, &mut random).await;
         }
-        for (condition, _) in rules() {
-            app.eventually("the columns are read", async || {
-                let before = in_memory(&app).await;
-                preview(&app, &condition).await;
-                (in_memory(&app).await > before).then_some(())
-            })
-            .await;
-        }
+        read(&app).await;
         saved(&app).await;
         for is_saved_anew in [false, true] {
             app.kill();

@@ -1,6 +1,7 @@
 //! A bit for each row.
 
-const WORD: usize = 64;
+/// Rows whose bits are in a word.
+pub(super) const WORD: usize = 64;
 
 /// A bit for each row: those that are set are the rows that something is true of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,18 +72,34 @@ impl Bits {
     }
 
     /// The same where most rows are set and asking about one more costs nothing.
-    pub(super) fn retain_of<T: Copy>(&self, column: &[T], holds: impl Fn(T) -> bool) -> Self {
-        let words = self.words.iter().zip(column.chunks(WORD)).map(|(word, cells)| {
-            if *word == 0 {
-                return 0;
+    pub(super) fn retain_of<T: Copy + Default>(&self, column: &[T], holds: impl Fn(T) -> bool) -> Self {
+        self.retain_by(column, |cells| {
+            let mut flags = [0; WORD];
+            for (flag, cell) in flags.iter_mut().zip(cells) {
+                *flag = u8::from(holds(*cell));
             }
-            let mut kept = 0;
-            for (bit, cell) in cells.iter().enumerate() {
-                kept |= u64::from(holds(*cell)) << bit;
-            }
-            kept & word
-        });
-        Self { words: words.collect(), len: self.len }
+            pack(&flags)
+        })
+    }
+
+    /// The same where many cells are asked about at once. The answer for those that are not set does not matter.
+    pub(super) fn retain_by<T: Copy + Default>(
+        &self,
+        column: &[T],
+        holds: impl Fn(&[T; WORD]) -> u64,
+    ) -> Self {
+        let (whole, rest) = column.as_chunks::<WORD>();
+        let mut words = Vec::with_capacity(self.words.len());
+        words.extend(self.words.iter().zip(whole).map(|(word, cells)| {
+            // what is empty costs nothing
+            if *word == 0 { 0 } else { word & holds(cells) }
+        }));
+        if let (false, Some(last)) = (rest.is_empty(), self.words.last()) {
+            let mut cells = [T::default(); WORD];
+            cells[..rest.len()].copy_from_slice(rest);
+            words.push(last & holds(&cells));
+        }
+        Self { words, len: self.len }
     }
 
     /// These rows alone, which become the first, the second and so on.
@@ -133,6 +150,15 @@ impl Bits {
     pub(super) fn bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }
+}
+
+/// A word of flags that are 0 or 1, the first in the lowest bit.
+pub(super) fn pack(flags: &[u8; WORD]) -> u64 {
+    // takes each of eight bytes to its bit of the highest byte
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let eights = flags.as_chunks::<8>().0.iter().enumerate();
+    eights
+        .fold(0, |word, (at, eight)| word | u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> 56 << (8 * at))
 }
 
 /// The bits of a word that are set, from the highest to the lowest.

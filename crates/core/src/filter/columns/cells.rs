@@ -1,27 +1,19 @@
 //! The values of a custom field, or of another text, four bytes for each row.
 //!
-//! A cell has its type in its two lowest bits. Integers up to half a billion stand in the cell itself. Other numbers and
-//! texts are stored once each, and the cell has the number of theirs. So a test looks at each text of a column once,
-//! however many rows have it.
+//! Numbers and texts that do not stand in a cell themselves ([`cell`](super::cell)) are stored once each. So a test looks
+//! at each text of a column once, however many rows have it.
 
 use std::collections::HashMap;
 
 use super::bits::Bits;
+use super::cell::{INTEGER, INTEGERS, NUMBER, SPECIAL, TEXT, TYPE};
+use super::scan::{NumberTest, Scan};
 use super::texts::Texts;
 use crate::filter::evaluate::Scalar;
-
-const TYPE: u32 = 0b11;
-const SPECIAL: u32 = 0;
-const INTEGER: u32 = 1;
-const NUMBER: u32 = 2;
-const TEXT: u32 = 3;
 
 /// The values that are not in a table of their own, in the order of their cells.
 const SPECIALS: [Scalar<'static>; 4] =
     [Scalar::Missing, Scalar::Bool(false), Scalar::Bool(true), Scalar::Other];
-
-/// Integers of a smaller size stand in the cell.
-const INTEGERS: f64 = (1 << 29) as f64;
 
 /// A column of values.
 #[derive(Debug, Default)]
@@ -128,19 +120,25 @@ impl Cells {
         (kind == INTEGER || number < 1 << 30).then_some(number << 2 | kind)
     }
 
-    /// Those of some rows whose value passes a test: `numbers` of numbers, `holds` of everything else.
+    /// Those of some rows whose value passes a test: `test` of numbers, `holds` of everything else.
     pub(super) fn retain(
         &self,
         within: &Bits,
-        numbers: impl Fn(f64) -> bool,
+        test: NumberTest,
         mut holds: impl FnMut(Scalar<'_>) -> bool,
     ) -> Bits {
         let specials = SPECIALS.map(&mut holds);
+        let numbers: Vec<bool> = self.numbers.values.iter().map(|number| test.holds(*number)).collect();
         let texts = (0..self.texts.numbers()).map(|number| holds(Scalar::Text(self.texts.get(number))));
         let texts: Vec<bool> = texts.collect();
+        let others =
+            of_kind(SPECIAL, &specials).chain(of_kind(NUMBER, &numbers)).chain(of_kind(TEXT, &texts));
+        if let Some(scan) = Scan::new(test, others) {
+            return within.retain_by(&self.rows, |cells| scan.word(cells));
+        }
         within.retain_of(&self.rows, |cell| match cell & TYPE {
-            INTEGER => numbers(f64::from(cell.cast_signed() >> 2)),
-            NUMBER => numbers(self.numbers.values[(cell >> 2) as usize]),
+            INTEGER => test.holds(f64::from(cell.cast_signed() >> 2)),
+            NUMBER => numbers[(cell >> 2) as usize],
             TEXT => texts[(cell >> 2) as usize],
             _ => specials[(cell >> 2) as usize],
         })
@@ -150,6 +148,11 @@ impl Cells {
     pub(super) fn bytes(&self) -> usize {
         self.rows.capacity() * size_of::<u32>() + self.numbers.bytes() + self.texts.bytes()
     }
+}
+
+/// The cells of the values of a type, and what is known of each.
+fn of_kind(kind: u32, holds: &[bool]) -> impl Iterator<Item = (u32, bool)> {
+    holds.iter().zip(0..).map(move |(holds, number)| (number << 2 | kind, *holds))
 }
 
 /// Numbers that are no small integers, each stored once.
@@ -227,8 +230,12 @@ mod tests {
             let mut all = Bits::none(values.len());
             (0..values.len()).for_each(|row| all.set(row, true));
             for wanted in values {
-                let equal = |number: f64| wanted == Scalar::Number(number);
-                let found = cells.retain(&all, equal, |value| value == wanted);
+                let test = if let Scalar::Number(number) = wanted {
+                    NumberTest::Equal(number)
+                } else {
+                    NumberTest::All(false)
+                };
+                let found = cells.retain(&all, test, |value| value == wanted);
                 let rows: Vec<_> = found.backwards(usize::MAX).collect();
                 let row = values.iter().position(|value| *value == wanted).unwrap();
                 assert_eq!(rows, [(row + values.len() - turn) % values.len()], "{wanted:?} in turn {turn}");

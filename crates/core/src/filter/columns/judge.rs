@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::bits::Bits;
 use super::cells::Cells;
+use super::scan::NumberTest;
 use super::{Aspect, Column, Columns, NEVER};
 use crate::filter::date::Moment;
-use crate::filter::evaluate::{Scalar, is_same};
+use crate::filter::evaluate::Scalar;
 use crate::filter::tree::{
     Comparison, Condition, DataTest, Filter, Group, Logic, Operand, Ordered, TextTest, TimeField,
 };
@@ -139,36 +140,20 @@ fn chosen(within: &Bits, set: &Bits, wanted: bool) -> Bits {
 
 fn email(cells: &Cells, test: &TextTest, within: &Bits) -> Bits {
     let holds = |value: Scalar<'_>| matches!(value, Scalar::Text(address) if test.matches(address));
-    cells.retain(within, |_| false, holds)
+    cells.retain(within, NumberTest::All(false), holds)
 }
 
 fn data(cells: &Cells, test: &DataTest, within: &Bits, now: Timestamp) -> Bits {
     let test = &at(test, now);
     let holds = |value: Scalar<'_>| test.matches(value, now);
-    match test {
-        DataTest::Equals(Operand::Ordered(Ordered::Number(wanted))) => {
-            let wanted = *wanted;
-            cells.retain(within, move |number| is_same(number, wanted), holds)
-        }
-        DataTest::NotEquals(Operand::Ordered(Ordered::Number(unwanted))) => {
-            let unwanted = *unwanted;
-            cells.retain(within, move |number| !is_same(number, unwanted), holds)
-        }
-        DataTest::Compare(comparison, Ordered::Number(other)) => {
-            let other = *other;
-            match comparison {
-                Comparison::Greater => cells.retain(within, move |number| number > other, holds),
-                Comparison::GreaterOrEqual => cells.retain(within, move |number| number >= other, holds),
-                Comparison::Less => cells.retain(within, move |number| number < other, holds),
-                Comparison::LessOrEqual => cells.retain(within, move |number| number <= other, holds),
-            }
-        }
+    let of_numbers = match test {
+        DataTest::Equals(Operand::Ordered(Ordered::Number(wanted))) => NumberTest::Equal(*wanted),
+        DataTest::NotEquals(Operand::Ordered(Ordered::Number(unwanted))) => NumberTest::NotEqual(*unwanted),
+        DataTest::Compare(comparison, Ordered::Number(other)) => NumberTest::Compare(*comparison, *other),
         // what is not about numbers says the same of all
-        _ => {
-            let any = test.matches(Scalar::Number(0.0), now);
-            cells.retain(within, move |_| any, holds)
-        }
-    }
+        _ => NumberTest::All(test.matches(Scalar::Number(0.0), now)),
+    };
+    cells.retain(within, of_numbers, holds)
 }
 
 /// The test at an instant, so that the instant is made a date only once.

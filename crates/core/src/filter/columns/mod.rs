@@ -8,8 +8,10 @@
 
 mod aspect;
 mod bits;
+mod cell;
 mod cells;
 mod judge;
+mod scan;
 mod stored;
 mod texts;
 
@@ -60,8 +62,8 @@ pub struct Columns {
     /// The rows whose contact is not gone.
     present: Bits,
     by_aspect: BTreeMap<Aspect, Column>,
-    /// Whether a value did not fit in.
-    is_full: bool,
+    /// Columns that were given up, and are not forgotten yet.
+    given_up: BTreeSet<Aspect>,
 }
 
 impl Columns {
@@ -82,9 +84,21 @@ impl Columns {
         self.by_aspect.keys()
     }
 
-    /// Whether a value did not fit in, so that the columns are of no use.
-    pub fn is_full(&self) -> bool {
-        self.is_full
+    /// Gives a column up: it cannot have a value, or nobody uses it.
+    pub fn give_up(&mut self, aspect: &Aspect) {
+        if self.by_aspect.remove(aspect).is_some() {
+            self.given_up.insert(aspect.clone());
+        }
+    }
+
+    /// The columns that were given up.
+    pub fn given_up(&self) -> &BTreeSet<Aspect> {
+        &self.given_up
+    }
+
+    /// Forgets that columns were given up.
+    pub fn forget_given_up(&mut self, aspects: &BTreeSet<Aspect>) {
+        self.given_up.retain(|aspect| !aspects.contains(aspect));
     }
 
     /// Adds a contact that has nothing in any column, unless it is there.
@@ -95,8 +109,10 @@ impl Columns {
     /// Sets what a contact has in a column. One that is not there is left out.
     pub fn set(&mut self, id: ContactId, aspect: &Aspect, fact: Fact<'_>) {
         let Ok(row) = self.ids.binary_search(&id) else { return };
-        if let (true, Some(column)) = (self.present.get(row), self.by_aspect.get_mut(aspect)) {
-            self.is_full |= !column.set(row, fact);
+        if let (true, Some(column)) = (self.present.get(row), self.by_aspect.get_mut(aspect))
+            && !column.set(row, fact)
+        {
+            self.give_up(aspect);
         }
     }
 
@@ -160,6 +176,16 @@ impl Columns {
         found.backwards(end).map(|row| self.ids[row])
     }
 
+    /// Bytes of memory that more columns would take at least, with so many contacts.
+    pub fn bytes_of(aspects: &BTreeSet<Aspect>, contacts: usize) -> usize {
+        aspects.iter().map(|aspect| Column::least(aspect, contacts)).sum()
+    }
+
+    /// How many contacts there are, those that are gone included where they still take memory.
+    pub fn rows(&self) -> usize {
+        self.ids.len()
+    }
+
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
         self.ids.capacity() * size_of::<ContactId>()
@@ -216,6 +242,15 @@ impl Column {
             Self::Cells(cells) => cells.keep(rows),
             Self::Times(times) => *times = rows.iter().map(|row| times[*row]).collect(),
             Self::Flags(flags) => *flags = flags.kept(rows),
+        }
+    }
+
+    /// Bytes that a column takes without its texts.
+    fn least(aspect: &Aspect, rows: usize) -> usize {
+        match aspect {
+            Aspect::Email | Aspect::Data(_) => rows * size_of::<u32>(),
+            Aspect::UpdatedAt | Aspect::Event(_) | Aspect::Activity(_) => rows * size_of::<i64>(),
+            Aspect::Subscribed | Aspect::Segment(_) => rows / 8,
         }
     }
 

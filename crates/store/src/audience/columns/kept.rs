@@ -11,13 +11,14 @@ use mailwright_core::time::Clock;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedRwLockReadGuard, RwLock};
 
 use super::load::{Part, Wanted};
+use super::room::{Room, Unfit};
 use super::unsaved::{Saving, Unsaved};
-use super::{FRESH, Unfit, start};
+use super::{FRESH, start};
 use crate::audience::contact_log::{self, LOG, Most, News};
 use crate::audience::saved_columns;
 use crate::body;
 use crate::database::db::Db;
-use crate::database::error::Result;
+use crate::database::error::{Error, Result};
 use crate::database::placed_log::PLACED_AT_ONCE;
 use crate::database::tx::Rx;
 
@@ -27,6 +28,8 @@ const FEW: Most = Most { rows: 20, contacts: 200 };
 const MANY: Most = Most { rows: 500, contacts: 1_000 };
 /// How many times as many are taken over together.
 const TOGETHER: usize = 20;
+/// Bytes from which on what was read is taken over.
+const GATHERED: usize = 8 << 20;
 /// Positions are given from more rows without one on; fewer than are read at a time.
 const UNPLACED: usize = 5;
 /// How often it is noted that the log is followed.
@@ -38,8 +41,7 @@ pub(super) struct Kept {
     pub(super) project: ProjectNumber,
     pub(super) db: Db,
     pub(super) clock: Clock,
-    /// Most bytes that they may take.
-    most: usize,
+    room: Room,
     pub(super) state: Arc<RwLock<State>>,
     bytes: AtomicUsize,
     /// Whoever reads what changed; when it was last noted that the log is followed.
@@ -64,14 +66,45 @@ pub(super) struct State {
     as_of: Instant,
     /// Only a part of what changed was taken over, so the columns are true of no moment.
     is_between: bool,
-    /// The log went on without us, or the columns do not fit in any more.
-    is_lost: bool,
+    lost: Option<Lost>,
+}
+
+/// Why columns do not follow any more.
+#[derive(Debug, Clone, Copy)]
+enum Lost {
+    /// The log went on without them.
+    Log,
+    /// They do not fit in.
+    Room,
+}
+
+/// Why there is nothing to be judged by.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Gap {
+    /// The columns have to be loaded anew.
+    Lost,
+    /// They will be there when what changed is taken over.
+    Behind,
 }
 
 impl State {
-    /// The columns; `None` where they are true of no moment.
-    pub(super) fn columns(&self) -> Option<&Columns> {
-        (!self.is_lost && !self.is_between).then_some(&self.columns)
+    /// The columns, where they are true of a moment.
+    pub(super) fn columns(&self) -> Result<&Columns, Gap> {
+        match self.lost {
+            Some(_) => Err(Gap::Lost),
+            None if self.is_between => Err(Gap::Behind),
+            None => Ok(&self.columns),
+        }
+    }
+
+    /// Has nothing more be read for columns that were given up.
+    fn read_what_is_left(&mut self) {
+        self.wanted = Arc::new(Wanted::of(&self.columns.aspects().cloned().collect()));
+    }
+
+    /// Nothing of these columns, which were given up, is stored any more. Where it is again, somebody else uses them.
+    pub(super) fn forget_given_up(&mut self, aspects: &BTreeSet<Aspect>) {
+        self.columns.forget_given_up(aspects);
     }
 }
 
@@ -81,11 +114,11 @@ impl Kept {
         (db, clock): (&Db, &Clock),
         project: ProjectNumber,
         aspects: &BTreeSet<Aspect>,
-        most: usize,
+        room: Room,
     ) -> Result<Result<Self, Unfit>> {
         let now = clock.now();
         let head = db.write(body!(async |tx| LOG.follow(tx, project, now).await)).await?;
-        let started = start::start(db, project, aspects, most).await?;
+        let started = start::start(db, project, aspects, &room).await?;
         let Ok(start::Started { columns, position }) = started else { return Ok(Err(Unfit)) };
         let position = position.map_or(head.position, |position| position.min(head.position));
         let state = State {
@@ -96,13 +129,13 @@ impl Kept {
             unsaved: Unsaved::since(position),
             as_of: Instant::now(),
             is_between: true,
-            is_lost: false,
+            lost: None,
         };
         let kept = Self {
             project,
             db: db.clone(),
             clock: clock.clone(),
-            most,
+            room,
             state: Arc::new(RwLock::new(state)),
             bytes: AtomicUsize::new(0),
             catching_up: Mutex::new(Some(Instant::now())),
@@ -110,7 +143,32 @@ impl Kept {
             judging: Arc::default(),
         };
         kept.catch_up().await?;
-        Ok(Ok(kept))
+        let lost = kept.state.read().await.lost;
+        match lost {
+            None => Ok(Ok(kept)),
+            Some(Lost::Room) => Ok(Err(Unfit)),
+            Some(Lost::Log) => Err(Error::Busy),
+        }
+    }
+
+    /// The columns are now those of their project.
+    pub(super) fn settle(&self) {
+        self.room.settle();
+    }
+
+    /// Whether they do not follow any more.
+    pub(super) async fn is_lost(&self) -> bool {
+        self.state.read().await.lost.is_some()
+    }
+
+    /// Lets columns go.
+    pub(super) async fn let_go(&self, aspects: &BTreeSet<Aspect>) {
+        let mut state = self.state.write().await;
+        for aspect in aspects {
+            state.columns.give_up(aspect);
+        }
+        state.read_what_is_left();
+        self.bytes.store(state.columns.bytes(), Ordering::Relaxed);
     }
 
     /// The turn to judge, until it is dropped.
@@ -123,9 +181,10 @@ impl Kept {
         Arc::clone(&self.state).read_owned().await
     }
 
-    /// What they are about.
-    pub(super) async fn aspects(&self) -> BTreeSet<Aspect> {
-        self.state.read().await.columns.aspects().cloned().collect()
+    /// What they are about, and which were given up.
+    pub(super) async fn aspects(&self) -> (BTreeSet<Aspect>, BTreeSet<Aspect>) {
+        let state = self.state.read().await;
+        (state.columns.aspects().cloned().collect(), state.columns.given_up().clone())
     }
 
     /// Bytes of memory.
@@ -153,7 +212,7 @@ impl Kept {
     pub(super) async fn catch_up(&self) -> Result<()> {
         // one at a time; who waited finds little to do
         let mut noted = self.catching_up.lock().await;
-        if self.state.read().await.is_lost {
+        if self.is_lost().await {
             return Ok(());
         }
         let project = self.project;
@@ -167,19 +226,22 @@ impl Kept {
             let state = self.state.read().await;
             (state.position, Arc::clone(&state.wanted))
         };
-        let mut parts = Vec::new();
+        let (mut parts, mut bytes) = (Vec::new(), 0);
         loop {
             let (as_of, asked) = (Instant::now(), Arc::clone(&wanted));
             let step = self.db.read(body!(async |rx| changes(rx, project, position, &asked).await));
             let Some(step) = step.await? else {
-                self.state.write().await.is_lost = true;
+                self.state.write().await.lost = Some(Lost::Log);
                 return Ok(());
             };
             let (news, removals) = (step.news, step.removals);
             position = news.position;
+            bytes += step.part.bytes();
             parts.push(step.part);
-            if !news.has_more || parts.len() == TOGETHER {
-                self.take_over(std::mem::take(&mut parts), &news, removals, as_of).await;
+            if !news.has_more || parts.len() == TOGETHER || bytes > GATHERED {
+                let parts = std::mem::take(&mut parts);
+                self.take_over((&wanted, parts), &news, removals, as_of).await;
+                bytes = 0;
             }
             if news.unplaced > UNPLACED {
                 // those without a position are told again and again
@@ -191,18 +253,29 @@ impl Kept {
         }
     }
 
-    async fn take_over(&self, parts: Vec<Part>, news: &News, removals: i64, as_of: Instant) {
+    async fn take_over(
+        &self,
+        (wanted, parts): (&Wanted, Vec<Part>),
+        news: &News,
+        removals: i64,
+        as_of: Instant,
+    ) {
         let mut state = self.state.write().await;
-        let State { columns, wanted, unsaved, .. } = &mut *state;
-        let fits = parts.into_iter().all(|part| {
-            unsaved.note(part.contacts());
-            wanted.put(part, columns)
-        });
-        let bytes = columns.bytes();
+        let before = state.columns.given_up().len();
+        for part in parts {
+            state.unsaved.note(part.contacts());
+            wanted.put(part, &mut state.columns);
+        }
+        if state.columns.given_up().len() != before {
+            state.read_what_is_left();
+        }
+        let bytes = state.columns.bytes();
         self.bytes.store(bytes, Ordering::Relaxed);
         (state.position, state.as_of, state.is_between) = (news.position, as_of, news.has_more);
         state.removals = removals;
-        state.is_lost |= !fits || state.columns.is_full() || bytes > self.most;
+        if !self.room.admits(bytes) {
+            state.lost = Some(Lost::Room);
+        }
     }
 
     /// Gives positions to the rows of the log that have none.

@@ -9,7 +9,7 @@ use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber, SegmentId
 use mailwright_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::Unfit;
+use super::room::{Room, Unfit};
 use super::step::{CONTACTS, Read, Step, Which};
 use crate::args;
 use crate::audience::filter::facts::{self, Times};
@@ -46,6 +46,13 @@ impl Part {
     pub(super) fn contacts(&self) -> &[ContactId] {
         &self.contacts
     }
+
+    /// About how many bytes of memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let rows: usize = self.rows.iter().flatten().map(Read::bytes).sum();
+        let events: usize = self.events.iter().map(|event| size_of_val(event) + event.1.len()).sum();
+        rows + events + size_of_val(&*self.contacts) + size_of_val(&*self.mails) + size_of_val(&*self.members)
+    }
 }
 
 impl Wanted {
@@ -69,12 +76,12 @@ impl Wanted {
         wanted
     }
 
-    /// Reads what all contacts have, into columns that have nothing yet. All columns take at most `most` bytes.
+    /// Reads what all contacts have, into columns that have nothing yet.
     pub(super) async fn load(
         &self,
         db: &Db,
         project: ProjectNumber,
-        most: usize,
+        room: &Room,
         columns: &mut Columns,
     ) -> Result<Result<(), Unfit>> {
         for step in &self.steps {
@@ -88,8 +95,10 @@ impl Wanted {
                 let part = part.await?;
                 let is_last = part.len() < CONTACTS;
                 after = part.last().map_or(after, |last| last.id);
-                let fits = part.into_iter().all(|contact| step.put(contact, columns));
-                if !fits || columns.is_full() || columns.bytes() > most {
+                for contact in part {
+                    step.put(contact, columns);
+                }
+                if !room.admits(columns.bytes()) {
                     return Ok(Err(Unfit));
                 }
                 if is_last {
@@ -115,6 +124,7 @@ impl Wanted {
         db: &Db,
         project: ProjectNumber,
         (first, end): (ContactId, Option<ContactId>),
+        room: &Room,
         columns: &mut Columns,
     ) -> Result<Result<(), Unfit>> {
         let mut from = first;
@@ -130,7 +140,8 @@ impl Wanted {
             let part = part.await?;
             let last = part.contacts.last().copied();
             let is_last = part.contacts.len() < CONTACTS;
-            if !self.put(part, columns) {
+            self.put(part, columns);
+            if !room.admits(columns.bytes()) {
                 return Ok(Err(Unfit));
             }
             match last {
@@ -163,8 +174,8 @@ impl Wanted {
         Ok(Part { contacts, rows, events, mails, members })
     }
 
-    /// Sets what contacts have, and removes those that are gone. Returns whether all fits in.
-    pub(super) fn put(&self, part: Part, columns: &mut Columns) -> bool {
+    /// Sets what contacts have, and removes those that are gone.
+    pub(super) fn put(&self, part: Part, columns: &mut Columns) {
         let there: BTreeSet<ContactId> = part.rows.iter().flatten().map(|read| read.id).collect();
         for contact in part.contacts {
             if there.contains(&contact) {
@@ -174,10 +185,10 @@ impl Wanted {
                 columns.remove(contact);
             }
         }
-        let rows = self.steps.iter().zip(part.rows);
-        let mut fits = true;
-        for (step, rows) in rows {
-            fits &= rows.into_iter().all(|read| step.put(read, columns));
+        for (step, rows) in self.steps.iter().zip(part.rows) {
+            for read in rows {
+                step.put(read, columns);
+            }
         }
         for (contact, name, last) in part.events {
             if let Some(last) = last {
@@ -190,7 +201,6 @@ impl Wanted {
         for (contact, segment) in part.members {
             columns.set(contact, &Aspect::Segment(segment), Fact::Flag(true));
         }
-        fits
     }
 }
 

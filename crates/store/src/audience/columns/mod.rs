@@ -9,25 +9,28 @@
 //! are true of one moment. A count asks the log first. If few contacts changed, it reads them and is exact as of now. If
 //! many did, it is exact as of a moment up to [`FRESH`] ago.
 //!
-//! All columns of a process take a bounded amount of memory; those that were not used for the longest go first.
+//! All columns of a process take a bounded amount of memory ([`giving_way`]), also while they are read, one project at a
+//! time ([`projects`]).
 
+mod giving_way;
 mod kept;
 mod load;
+mod projects;
+mod room;
 mod save;
 mod start;
 mod step;
 mod unsaved;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
 
 use mailwright_core::filter::Filter;
 use mailwright_core::filter::columns::{Aspect, Bits, Columns};
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::time::{Clock, Timestamp};
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
 
 use crate::audience::filter::Segments;
 use crate::audience::saved_columns;
@@ -36,21 +39,13 @@ use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 use crate::insight::counter::{self, Counter};
 
-use kept::Kept;
+use kept::Gap;
+use projects::{MOST_COLUMNS, Shared};
 
 /// How old a moment may be that an answer is true of.
 pub const FRESH: Duration = Duration::from_secs(1);
-/// Columns that nobody asked for this long are let go.
-const IDLE: Duration = Duration::from_mins(30);
-/// For how long a filter waits while columns are read that were saved.
+/// For how long a filter waits while columns are read that were saved, or take over what changed.
 const MOMENT: Duration = Duration::from_secs(1);
-/// How long the loading of columns rests after it failed, and columns that did not fit in are not tried again.
-const REST: Duration = Duration::from_mins(1);
-
-/// Columns that are of no use: they take too much memory.
-#[derive(Debug, Clone, Copy)]
-struct Unfit;
-
 /// What limits columns.
 #[derive(Debug, Clone, Copy)]
 pub struct ColumnLimits {
@@ -64,23 +59,6 @@ pub struct ColumnLimits {
 #[derive(Debug, Clone)]
 pub struct AudienceColumns(Arc<Shared>);
 
-#[derive(Debug)]
-struct Shared {
-    db: Db,
-    clock: Clock,
-    limits: ColumnLimits,
-    projects: Mutex<BTreeMap<ProjectNumber, Entry>>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    kept: Option<Arc<Kept>>,
-    used: Instant,
-    loading: Option<Loading>,
-    /// Loading is not tried again before.
-    not_before: Option<Instant>,
-}
-
 /// What is asked of columns; `None` where one is missing.
 type Judge<T> = Arc<dyn Fn(&Columns) -> Option<T> + Send + Sync>;
 
@@ -93,12 +71,13 @@ enum AsOf {
     Now,
 }
 
-/// Columns that are being loaded.
-#[derive(Debug)]
-struct Loading {
-    task: AbortHandle,
-    /// Closed when the task is over.
-    over: watch::Receiver<()>,
+/// What columns say.
+enum Answer<T> {
+    Found(T),
+    /// A column is missing.
+    Missing,
+    /// They have not taken over yet what changed.
+    Behind,
 }
 
 /// What was found in columns.
@@ -124,7 +103,7 @@ pub struct Page {
 impl AudienceColumns {
     /// No columns yet.
     pub fn new(db: Db, clock: Clock, limits: ColumnLimits) -> Self {
-        Self(Arc::new(Shared { db, clock, limits, projects: Mutex::default() }))
+        Self(Arc::new(Shared::new(db, clock, limits)))
     }
 
     /// What filters find, judged at `now`, of the contacts as they are or were up to [`FRESH`] ago. `None` where there are
@@ -180,39 +159,53 @@ impl AudienceColumns {
         as_of: AsOf,
         judge: Judge<T>,
     ) -> Result<Option<T>> {
-        if !self.is_on() {
+        if !self.is_on() || aspects.len() > MOST_COLUMNS {
             return Ok(None);
         }
-        let found = self.ask_now(project, as_of, Arc::clone(&judge)).await?;
-        if found.is_some() {
-            return Ok(found);
+        match self.ask_now(project, &aspects, as_of, Arc::clone(&judge)).await? {
+            Answer::Found(found) => return Ok(Some(found)),
+            Answer::Behind => return Ok(None),
+            Answer::Missing => {}
         }
         let Some(mut over) = self.load_soon(project, &aspects).await? else { return Ok(None) };
-        let behind = self.0.db.read(body!(async |rx| saved_columns::behind(rx, project, &aspects).await));
+        let asked = aspects.clone();
+        let behind = self.0.db.read(body!(async |rx| saved_columns::behind(rx, project, &asked).await));
         if behind.await?.is_none() {
             return Ok(None);
         }
         _ = tokio::time::timeout(MOMENT, over.changed()).await;
-        self.ask_now(project, as_of, judge).await
+        match self.ask_now(project, &aspects, as_of, judge).await? {
+            Answer::Found(found) => Ok(Some(found)),
+            Answer::Missing | Answer::Behind => Ok(None),
+        }
     }
 
     /// Asks the columns that there are.
     async fn ask_now<T: Send + 'static>(
         &self,
         project: ProjectNumber,
+        aspects: &BTreeSet<Aspect>,
         as_of: AsOf,
         judge: Judge<T>,
-    ) -> Result<Option<T>> {
-        let Some(kept) = self.0.kept(project) else { return Ok(None) };
-        let turn = kept.turn().await;
+    ) -> Result<Answer<T>> {
+        let Some(kept) = self.0.asked(project, aspects) else { return Ok(Answer::Missing) };
         match as_of {
-            AsOf::Lately => kept.be_fresh().await?,
+            // what is not read in this time is read in the background
+            AsOf::Lately => match tokio::time::timeout(MOMENT, kept.be_fresh()).await {
+                Ok(fresh) => fresh?,
+                Err(_) => return Ok(Answer::Behind),
+            },
             AsOf::Now => kept.catch_up().await?,
         }
+        let turn = kept.turn().await;
         let state = kept.read().await;
         let found = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            judge(state.columns()?)
+            match state.columns() {
+                Ok(columns) => judge(columns).map_or(Answer::Missing, Answer::Found),
+                Err(Gap::Lost) => Answer::Missing,
+                Err(Gap::Behind) => Answer::Behind,
+            }
         });
         found.await.map_err(|e| Error::Panicked(e.to_string()))
     }
@@ -226,9 +219,12 @@ impl AudienceColumns {
     /// a second.
     pub async fn round(&self) -> Result<()> {
         let mut outcome = Ok(());
-        for (_, kept) in self.0.in_use() {
+        for (project, kept) in self.0.in_use() {
             // one project does not keep the others from their turn
             outcome = outcome.and(kept.catch_up().await);
+            if kept.is_lost().await {
+                self.0.forget(project, &kept);
+            }
         }
         outcome
     }
@@ -237,6 +233,7 @@ impl AudienceColumns {
     pub async fn save(&self) -> Result<()> {
         let mut outcome = Ok(());
         for (project, kept) in self.0.in_use() {
+            self.0.let_go(project, &kept).await;
             let saved = match kept.save().await {
                 Ok(others) if others.is_empty() => Ok(()),
                 Ok(others) => self.0.join(project, &kept, others).await,
@@ -264,133 +261,11 @@ impl AudienceColumns {
         if count.await? < self.0.limits.contacts {
             return Ok(None);
         }
-        let mut projects = self.0.projects();
-        let entry = projects.entry(project).or_insert_with(Entry::new);
-        if let Some(loading) = entry.loading.as_ref().filter(|loading| !loading.task.is_finished()) {
-            return Ok(Some(loading.over.clone()));
-        }
-        if entry.not_before.is_some_and(|at| Instant::now() < at) {
-            return Ok(None);
-        }
-        let (shared, aspects, (is_over, over)) = (Arc::clone(&self.0), aspects.clone(), watch::channel(()));
-        let task = tokio::spawn(async move {
-            shared.load(project, aspects).await;
-            drop(is_over);
-        });
-        entry.loading = Some(Loading { task: task.abort_handle(), over: over.clone() });
-        Ok(Some(over))
+        Ok(self.0.load_soon(project, aspects))
     }
 }
 
 fn page_of(columns: &Columns, found: &Bits, page: Page) -> Found {
     let newest = columns.newest(found, page.after).skip(page.offset).take(page.limit).collect();
     Found { count: found.count() as i64, newest }
-}
-
-impl Entry {
-    fn new() -> Self {
-        Self { kept: None, used: Instant::now(), loading: None, not_before: None }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        let projects = self.projects.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for loading in projects.values().filter_map(|entry| entry.loading.as_ref()) {
-            loading.task.abort();
-        }
-    }
-}
-
-impl Shared {
-    fn projects(&self) -> MutexGuard<'_, BTreeMap<ProjectNumber, Entry>> {
-        self.projects.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn kept(&self, project: ProjectNumber) -> Option<Arc<Kept>> {
-        let mut projects = self.projects();
-        let entry = projects.get_mut(&project)?;
-        entry.used = Instant::now();
-        entry.kept.clone()
-    }
-
-    /// The columns that were used lately; others are let go.
-    fn in_use(&self) -> Vec<(ProjectNumber, Arc<Kept>)> {
-        let mut projects = self.projects();
-        for entry in projects.values_mut().filter(|entry| entry.used.elapsed() > IDLE) {
-            entry.kept = None;
-        }
-        projects.retain(|_, entry| entry.used.elapsed() <= IDLE.max(REST));
-        projects.iter().filter_map(|(project, entry)| Some((*project, entry.kept.clone()?))).collect()
-    }
-
-    fn bytes(&self) -> usize {
-        let projects = self.projects();
-        let all = projects.values().filter_map(|entry| entry.kept.as_ref());
-        all.map(|kept| kept.bytes()).sum()
-    }
-
-    /// Loads columns, and those that there are already.
-    async fn load(&self, project: ProjectNumber, aspects: BTreeSet<Aspect>) {
-        let before = self.kept(project);
-        let outcome = self.loaded(project, before.as_deref(), aspects).await;
-        let mut projects = self.projects();
-        let entry = projects.entry(project).or_insert_with(Entry::new);
-        match outcome {
-            Ok(Ok(kept)) => {
-                entry.kept = Some(Arc::new(kept));
-                entry.used = Instant::now();
-            }
-            Ok(Err(Unfit)) => {
-                entry.kept = None;
-                tracing::info!(project = project.0, "the columns of a project take too much memory");
-                entry.not_before = Some(Instant::now() + REST);
-            }
-            Err(error) => {
-                tracing::debug!(%error, project = project.0, "the columns of a project cannot be loaded for now");
-                entry.not_before = Some(Instant::now() + REST);
-            }
-        }
-        drop(projects);
-        self.make_room(project);
-    }
-
-    async fn loaded(
-        &self,
-        project: ProjectNumber,
-        before: Option<&Kept>,
-        mut aspects: BTreeSet<Aspect>,
-    ) -> Result<Result<Kept, Unfit>> {
-        if let Some(before) = before {
-            aspects.extend(before.aspects().await);
-        }
-        Kept::load((&self.db, &self.clock), project, &aspects, self.limits.bytes).await
-    }
-
-    /// Loads what others have saved as well, so that what is saved next has it too.
-    async fn join(&self, project: ProjectNumber, kept: &Kept, aspects: BTreeSet<Aspect>) -> Result<()> {
-        match self.loaded(project, Some(kept), aspects).await? {
-            Ok(kept) => {
-                if let Some(entry) = self.projects().get_mut(&project) {
-                    entry.kept = Some(Arc::new(kept));
-                }
-            }
-            Err(Unfit) => kept.leave_saving_to_others().await,
-        }
-        self.make_room(project);
-        Ok(())
-    }
-
-    /// Lets go of what was not used for the longest, until all is within the limit. `project` goes last.
-    fn make_room(&self, project: ProjectNumber) {
-        while self.bytes() > self.limits.bytes {
-            let mut projects = self.projects();
-            let others = projects.iter_mut().filter(|(_, entry)| entry.kept.is_some());
-            let Some((_, entry)) = others.min_by_key(|(number, entry)| (**number == project, entry.used))
-            else {
-                return;
-            };
-            entry.kept = None;
-        }
-    }
 }

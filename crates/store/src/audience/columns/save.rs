@@ -21,6 +21,8 @@ const LOOK: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_mins(5);
 /// How old they become while many do.
 const SOON: Duration = Duration::from_secs(30);
+/// How long what others saved is left as it is, where it does not fit in here.
+const ALONE: Duration = Duration::from_mins(10);
 /// How long parts are missing at most whose contact was removed.
 const REPAIRED: Duration = Duration::from_mins(1);
 /// Contacts of a part, once it is divided.
@@ -31,14 +33,14 @@ const MANY: usize = CONTACTS + CONTACTS / 2;
 impl Kept {
     /// Has others alone save columns of the project.
     pub(super) async fn leave_saving_to_others(&self) {
-        self.saving.lock().await.is_left_to_others = true;
+        self.saving.lock().await.left.get_or_insert_with(Instant::now);
     }
 
     /// Saves the columns if it is time to. Returns columns that another process has saved and that are not here, so that
     /// they have to be loaded first.
     pub(super) async fn save(&self) -> Result<BTreeSet<Aspect>> {
         let mut saving = self.saving.lock().await;
-        if saving.is_left_to_others || saving.looked.is_some_and(|at| at.elapsed() < LOOK) {
+        if saving.looked.is_some_and(|at| at.elapsed() < LOOK) {
             return Ok(BTreeSet::new());
         }
         saving.looked = Some(Instant::now());
@@ -47,10 +49,17 @@ impl Kept {
             Ok((saved_columns::outline(rx, project).await?, saved_columns::saved_at(rx, project).await?))
         }));
         let (outline, saved_at) = stored.await?;
-        let aspects = self.aspects().await;
-        let others: BTreeSet<Aspect> = outline.aspects.difference(&aspects).cloned().collect();
+        let now = self.clock.now();
+        // a clock that went back does not keep anybody from saving
+        let is_younger = |age| saved_at > now.minus(age) && saved_at <= now;
+        let (aspects, given_up) = self.aspects().await;
+        let others = outline.aspects.difference(&aspects).filter(|aspect| !given_up.contains(aspect));
+        let others: BTreeSet<Aspect> = others.cloned().collect();
         if !others.is_empty() {
-            return Ok(others);
+            let Some(left) = saving.left else { return Ok(others) };
+            if left.elapsed() <= ALONE || is_younger(ALONE) {
+                return Ok(BTreeSet::new());
+            }
         }
         let are_many = self.state.read().await.unsaved.are_many();
         let age = if aspects != outline.aspects || outline.position().is_none() {
@@ -62,34 +71,34 @@ impl Kept {
         } else {
             EVERY
         };
-        let now = self.clock.now();
-        // a clock that went back does not keep it
-        if saved_at > now.minus(age) && saved_at <= now {
+        if is_younger(age) {
             return Ok(BTreeSet::new());
         }
         let is_ours =
             self.db.write(body!(async |tx| saved_columns::take_turn(tx, project, saved_at, now).await));
         if is_ours.await? {
-            let is_more = aspects != outline.aspects;
-            self.save_parts(&mut saving, outline, is_more).await?;
+            let is_other = aspects != outline.aspects;
+            if self.save_parts(&mut saving, outline, is_other).await? {
+                self.state.write().await.forget_given_up(&given_up);
+            }
         }
         Ok(BTreeSet::new())
     }
 
-    /// Saves the parts that changed; all of them where there are more columns than before.
-    async fn save_parts(&self, saving: &mut Saving, outline: Outline, is_more: bool) -> Result<()> {
-        let Some((unsaved, until)) = self.begin_to_save().await else { return Ok(()) };
-        let outcome = self.save_these(saving, outline, &unsaved, until, is_more).await;
+    /// Saves the parts that changed; all of them where there are other columns than before. Returns whether all is saved.
+    async fn save_parts(&self, saving: &mut Saving, outline: Outline, is_other: bool) -> Result<bool> {
+        let Some((unsaved, until)) = self.begin_to_save().await else { return Ok(false) };
+        let outcome = self.save_these(saving, outline, &unsaved, until, is_other).await;
         if !matches!(outcome, Ok(true)) {
             self.state.write().await.unsaved.is_all = true;
         }
-        outcome.map(drop)
+        outcome
     }
 
     /// What changed up to the position of now; what changes from now on is noted anew.
     async fn begin_to_save(&self) -> Option<(Unsaved, i64)> {
         let mut state = self.state.write().await;
-        state.columns()?;
+        state.columns().ok()?;
         let position = state.position;
         Some((std::mem::replace(&mut state.unsaved, Unsaved::since(position)), position))
     }
@@ -101,13 +110,13 @@ impl Kept {
         outline: Outline,
         unsaved: &Unsaved,
         until: i64,
-        is_more: bool,
+        is_other: bool,
     ) -> Result<bool> {
         let Some(outline) = self.divided(outline).await? else { return Ok(false) };
         let (mut same, mut is_whole) = (Vec::new(), true);
         for (at, place) in outline.places.iter().enumerate() {
             let end = outline.end(at);
-            if is_more || unsaved.has_changed(*place, end) {
+            if is_other || unsaved.has_changed(*place, end) {
                 is_whole &= self.save_part(saving, place.first, end).await?;
             } else {
                 same.push(place.first);
@@ -127,7 +136,7 @@ impl Kept {
         let mut cuts = Vec::new();
         {
             let state = self.state.read().await;
-            let Some(columns) = state.columns() else { return Ok(None) };
+            let Ok(columns) = state.columns() else { return Ok(None) };
             for (at, place) in outline.places.iter().enumerate() {
                 let (mut from, end) = (place.first, outline.end(at));
                 let mut ends = Vec::new();
@@ -157,7 +166,7 @@ impl Kept {
         let (project, state) = (self.project, self.read().await);
         let (before, hasher) = (saving.written.remove(&first), saving.hasher.clone());
         let writing = tokio::task::spawn_blocking(move || {
-            let columns = state.columns()?;
+            let columns = state.columns().ok()?;
             let (position, removals, part) = (state.position, state.removals, columns.part(first, end)?);
             let now = Written::of(position, &part, &hasher);
             let same = before.map(|before| (before.position, now.same(&before)));

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::filter::columns::{Aspect, Columns, Corrupt, StoredPart};
-use mailwright_core::ids::ProjectNumber;
+use mailwright_core::ids::{ContactId, ProjectNumber};
 
-use super::Unfit;
 use super::load::Wanted;
+use super::room::{Room, Unfit};
 use crate::args;
-use crate::audience::saved_columns::{self, Saved};
+use crate::audience::saved_columns::{self, Bounds, Saved};
 use crate::body;
 use crate::database::db::Db;
 use crate::database::error::{Error, Result};
@@ -21,6 +21,8 @@ use crate::database::tx::Rx;
 
 /// How long the transactions that began earlier are waited for.
 const PATIENCE: Duration = Duration::from_mins(2);
+/// Parts that are read together.
+const TOGETHER: usize = 4;
 /// How often it is looked whether they have ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -36,12 +38,10 @@ pub(super) async fn start(
     db: &Db,
     project: ProjectNumber,
     aspects: &BTreeSet<Aspect>,
-    most: usize,
+    room: &Room,
 ) -> Result<Result<Started, Unfit>> {
-    let wanted = aspects.clone();
-    let saved = db.read(body!(async |rx| saved_columns::read(rx, project, &wanted).await)).await?;
-    if let Some(saved) = saved {
-        match from_saved(db, project, aspects, saved, most).await {
+    if let Some(saved) = db.read(body!(async |rx| saved_columns::usable(rx, project).await)).await? {
+        match from_saved(db, project, aspects, saved, room).await {
             Ok(started) => return Ok(Ok(started)),
             Err(Stop::Unfit) => return Ok(Err(Unfit)),
             Err(Stop::Failed(error)) => return Err(error),
@@ -53,7 +53,7 @@ pub(super) async fn start(
     earlier_transactions(db).await?;
     let mut columns = Columns::new();
     columns.add_columns(aspects);
-    let loaded = Wanted::of(aspects).load(db, project, most, &mut columns).await?;
+    let loaded = Wanted::of(aspects).load(db, project, room, &mut columns).await?;
     Ok(loaded.map(|()| Started { columns, position: None }))
 }
 
@@ -86,32 +86,44 @@ async fn from_saved(
     db: &Db,
     project: ProjectNumber,
     aspects: &BTreeSet<Aspect>,
-    mut saved: Saved,
-    most: usize,
+    Saved { position, outline, contacts }: Saved,
+    room: &Room,
 ) -> Result<Started, Stop> {
-    let stored: BTreeSet<Aspect> = aspects.intersection(&saved.outline.aspects).cloned().collect();
+    let stored: BTreeSet<Aspect> = aspects.intersection(&outline.aspects).cloned().collect();
     let lacking: BTreeSet<Aspect> = aspects.difference(&stored).cloned().collect();
+    if !room.admits(contacts * size_of::<ContactId>() + Columns::bytes_of(aspects, contacts)) {
+        return Err(Stop::Unfit);
+    }
     let of_parts = Arc::new(Wanted::of(&stored));
     let mut columns = Columns::new();
     columns.add_columns(&stored);
-    columns.reserve(saved.parts.values().map(StoredPart::contacts).sum());
-    let mut together = Vec::new();
-    for (at, place) in saved.outline.places.iter().enumerate() {
-        if let Some(part) = place.position.and_then(|_| saved.parts.remove(&place.first)) {
-            together.push(part);
-            continue;
+    columns.reserve(contacts);
+    for begin in (0..outline.places.len()).step_by(TOGETHER) {
+        let end = outline.places.len().min(begin + TOGETHER);
+        let bounds: Vec<Bounds> =
+            (begin..end).map(|at| (outline.places[at].first, outline.end(at))).collect();
+        let (asked, names) = (bounds.clone(), stored.clone());
+        let parts = db.read(body!(async |rx| saved_columns::read(rx, project, &asked, &names).await));
+        let mut together = Vec::new();
+        for (bounds, part) in bounds.into_iter().zip(parts.await?) {
+            if let Some(part) = part {
+                together.push(part);
+                continue;
+            }
+            columns = append(columns, std::mem::take(&mut together)).await?;
+            of_parts.load_between(db, project, bounds, room, &mut columns).await??;
         }
-        columns = append(columns, std::mem::take(&mut together)).await?;
-        let bounds = (place.first, saved.outline.end(at));
-        of_parts.load_between(db, project, bounds, &mut columns).await??;
+        columns = append(columns, together).await?;
+        if !room.admits(columns.bytes()) {
+            return Err(Stop::Unfit);
+        }
     }
-    columns = append(columns, together).await?;
-    columns.add_columns(&lacking);
-    if columns.bytes() > most {
+    if !room.admits(columns.bytes() + Columns::bytes_of(&lacking, columns.rows())) {
         return Err(Stop::Unfit);
     }
-    Wanted::more(&lacking).load(db, project, most, &mut columns).await??;
-    Ok(Started { columns, position: Some(saved.position) })
+    columns.add_columns(&lacking);
+    Wanted::more(&lacking).load(db, project, room, &mut columns).await??;
+    Ok(Started { columns, position: Some(position) })
 }
 
 async fn append(mut columns: Columns, parts: Vec<StoredPart>) -> Result<Columns, Stop> {
@@ -143,11 +155,13 @@ async fn earlier_transactions(db: &Db) -> Result<()> {
     }
 }
 
-/// The transactions of other connections, as PostgreSQL calls them.
+/// The transactions of other connections, as PostgreSQL calls them. Those of other programs that only read, such as a
+/// backup that takes hours, write nothing that could be missed.
 async fn transactions(rx: &Rx<'_>) -> Result<Vec<String>> {
     rx.all(
         "select l.virtualtransaction from pg_locks l join pg_stat_activity a on a.pid = l.pid \
-         where l.locktype = 'virtualxid' and a.datname = current_database() and l.pid <> pg_backend_pid()",
+         where l.locktype = 'virtualxid' and a.datname = current_database() and l.pid <> pg_backend_pid() \
+         and (a.application_name = 'mailwright' or a.backend_xid is not null)",
         args![],
         |r| r.get(0),
     )

@@ -1,6 +1,6 @@
 //! What is read in one go through the contacts of a project: their own columns, and some fields of custom data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -16,8 +16,10 @@ use crate::database::value::Arg;
 
 /// Contacts of a part.
 pub(super) const CONTACTS: usize = 5_000;
-/// Characters of JSON that a value may have. Columns in which one has more take too much memory.
-const MAX_VALUE: usize = 1_024;
+/// Characters of JSON above which a value is long.
+const LONG: usize = 1_024;
+/// So many contacts of a part may have long values. They are read apart; columns in which more are long are given up.
+const MOST_LONG: usize = 100;
 /// Keys of custom data that are read together.
 const KEYS: usize = 6;
 
@@ -35,7 +37,7 @@ pub(super) struct Step {
     subscribed: bool,
     updated_at: bool,
     paths: Vec<DataPath>,
-    /// The keys of custom data that the paths lead through: one with dots may be a key by itself.
+    /// The keys of custom data that the paths lead through.
     keys: Vec<String>,
 }
 
@@ -47,6 +49,24 @@ pub(super) struct Read {
     subscribed: bool,
     updated_at: Timestamp,
     values: [Option<String>; KEYS],
+    /// Long values are cut off.
+    is_cut: bool,
+}
+
+impl Read {
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        let texts: usize = self.values.iter().chain([&self.email]).flatten().map(String::len).sum();
+        size_of_val(self) + texts
+    }
+
+    fn has_long(&self) -> bool {
+        self.values.iter().flatten().any(|value| is_long(value))
+    }
+}
+
+fn is_long(value: &str) -> bool {
+    value.len() > LONG && value.chars().nth(LONG).is_some()
 }
 
 fn read(row: &Row<'_>) -> Result<Read> {
@@ -54,7 +74,14 @@ fn read(row: &Row<'_>) -> Result<Read> {
     for (at, value) in values.iter_mut().enumerate() {
         *value = row.get(4 + at)?;
     }
-    Ok(Read { id: row.get(0)?, email: row.get(1)?, subscribed: row.get(2)?, updated_at: row.get(3)?, values })
+    Ok(Read {
+        id: row.get(0)?,
+        email: row.get(1)?,
+        subscribed: row.get(2)?,
+        updated_at: row.get(3)?,
+        values,
+        is_cut: true,
+    })
 }
 
 impl Step {
@@ -75,8 +102,7 @@ impl Step {
     }
 
     fn of(paths: Vec<DataPath>) -> Self {
-        let keys: BTreeSet<&str> =
-            paths.iter().flat_map(|path| [Some(path.as_str()), path.keys().next()]).flatten().collect();
+        let keys: BTreeSet<&str> = paths.iter().flat_map(keys).collect();
         let keys = keys.into_iter().map(str::to_owned).collect();
         Self { email: false, subscribed: false, updated_at: false, paths, keys }
     }
@@ -87,6 +113,28 @@ impl Step {
     }
 
     pub(super) async fn read(&self, rx: &Rx<'_>, project: ProjectNumber, which: &Which) -> Result<Vec<Read>> {
+        let mut found = self.select(rx, project, which, true).await?;
+        let long: Vec<ContactId> = found.iter().filter(|read| read.has_long()).map(|read| read.id).collect();
+        if !long.is_empty() && long.len() <= MOST_LONG {
+            let whole = self.select(rx, project, &Which::These(long), false).await?;
+            let mut whole: BTreeMap<ContactId, Read> =
+                whole.into_iter().map(|read| (read.id, read)).collect();
+            for read in &mut found {
+                if let Some(whole) = whole.remove(&read.id) {
+                    *read = Read { is_cut: false, ..whole };
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    async fn select(
+        &self,
+        rx: &Rx<'_>,
+        project: ProjectNumber,
+        which: &Which,
+        is_cut: bool,
+    ) -> Result<Vec<Read>> {
         let mut args: Vec<Arg<'static>> = vec![project.into()];
         let which = match which {
             Which::After(after) => {
@@ -101,21 +149,23 @@ impl Step {
         let email = if self.email { "c.email" } else { "null" };
         let mut columns = format!("c.id, {email}, c.subscribed, c.updated_at");
         for at in 0..KEYS {
-            match self.keys.get(at) {
-                Some(key) => {
-                    args.push(key.clone().into());
-                    let most = MAX_VALUE + 1;
-                    let _ = write!(columns, ", substr({{json_of c.data ${}}}, 1, {most})", args.len());
-                }
-                None => columns += ", null",
-            }
+            let Some(key) = self.keys.get(at) else {
+                columns += ", null";
+                continue;
+            };
+            args.push(key.clone().into());
+            let _ = if is_cut {
+                write!(columns, ", substr({{json_of c.data ${}}}, 1, {})", args.len(), LONG + 1)
+            } else {
+                write!(columns, ", {{json_of c.data ${}}}", args.len())
+            };
         }
         rx.all(format!("select {columns} from contacts c where c.project_id = $1 and {which}"), &args, read)
             .await
     }
 
-    /// Sets what was read of a contact. Returns whether it fits in.
-    pub(super) fn put(&self, contact: Read, columns: &mut Columns) -> bool {
+    /// Sets what was read of a contact. Columns in which it has a value that was cut off are given up.
+    pub(super) fn put(&self, contact: Read, columns: &mut Columns) {
         let id = contact.id;
         columns.add(id);
         if let Some(email) = &contact.email {
@@ -128,19 +178,32 @@ impl Step {
             columns.set(id, &Aspect::UpdatedAt, Fact::Time(Some(contact.updated_at)));
         }
         if self.paths.is_empty() {
-            return true;
+            return;
         }
-        if contact.values.iter().flatten().any(|value| value.chars().nth(MAX_VALUE).is_some()) {
-            return false;
+        let (mut data, mut cut) = (serde_json::Map::new(), BTreeSet::new());
+        for (key, value) in self.keys.iter().zip(&contact.values) {
+            match value.as_deref() {
+                Some(value) if contact.is_cut && is_long(value) => drop(cut.insert(key.as_str())),
+                Some(value) => {
+                    if let Ok(value) = serde_json::from_str::<Json>(value) {
+                        data.insert(key.clone(), value);
+                    }
+                }
+                None => {}
+            }
         }
-        let values = self.keys.iter().zip(&contact.values).filter_map(|(key, value)| {
-            let value: Json = serde_json::from_str(value.as_deref()?).ok()?;
-            Some((key.clone(), value))
-        });
-        let data = values.collect();
         for path in &self.paths {
-            columns.set(id, &Aspect::Data(path.clone()), Fact::Value(path.find(&data)));
+            let aspect = Aspect::Data(path.clone());
+            if keys(path).any(|key| cut.contains(key)) {
+                columns.give_up(&aspect);
+            } else {
+                columns.set(id, &aspect, Fact::Value(path.find(&data)));
+            }
         }
-        true
     }
+}
+
+/// The keys of custom data that a path leads through first: one with dots may be a key by itself.
+fn keys(path: &DataPath) -> impl Iterator<Item = &str> {
+    [Some(path.as_str()), path.keys().next()].into_iter().flatten()
 }

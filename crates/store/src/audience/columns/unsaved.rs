@@ -59,8 +59,8 @@ impl Unsaved {
 pub(super) struct Saving {
     /// When it was last looked whether something has to be saved.
     pub(super) looked: Option<Instant>,
-    /// What others save does not fit in here.
-    pub(super) is_left_to_others: bool,
+    /// Since when saving is left to others: what they save does not fit in here.
+    pub(super) left: Option<Instant>,
     /// What was stored last, by where the part begins.
     pub(super) written: BTreeMap<ContactId, Written>,
     pub(super) hasher: RandomState,

@@ -11,8 +11,9 @@
 mod forget;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use futures_util::future::join;
 use mailwright_core::filter::columns::{Aspect, StoredPart};
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
@@ -22,6 +23,7 @@ use crate::audience::contact_log::LOG;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
+use crate::insight::counter::{self, Counter};
 
 pub use forget::forget_old;
 pub(crate) use forget::{forget, forget_contact};
@@ -81,53 +83,101 @@ pub(crate) async fn outline(rx: &Rx<'_>, project: ProjectNumber) -> Result<Outli
     Ok(Outline { places, aspects: everywhere.filter_map(|(name, _)| Aspect::of_name(&name)).collect() })
 }
 
-/// Columns that were read.
+/// The contacts of a part: from an id on, up to another one.
+pub(crate) type Bounds = (ContactId, Option<ContactId>);
+
+/// Columns from which one can go on.
 #[derive(Debug)]
 pub(crate) struct Saved {
     /// From where the log has to be read.
     pub(crate) position: i64,
     pub(crate) outline: Outline,
-    /// The parts that are stored.
-    pub(crate) parts: BTreeMap<ContactId, StoredPart>,
+    /// About how many contacts there are.
+    pub(crate) contacts: usize,
 }
 
-/// Reads columns; `None` where none are stored from which one can go on.
+/// How columns are stored from which one can go on; `None` where there are none.
+pub(crate) async fn usable(rx: &Rx<'_>, project: ProjectNumber) -> Result<Option<Saved>> {
+    rx.begin_snapshot().await?;
+    let found = async {
+        let outline = outline(rx, project).await?;
+        let head = LOG.head(rx, project).await?;
+        let contacts = counter::value(rx, project, Counter::Contacts, "").await?;
+        let position = outline.position().filter(|at| head.is_some_and(|head| head.tells_after(*at)));
+        let contacts = usize::try_from(contacts).unwrap_or(0);
+        Ok(position.map(|position| Saved { position, outline, contacts }))
+    };
+    let found = found.await;
+    rx.end_snapshot().await?;
+    found
+}
+
+/// Reads some columns of some parts. `None` for a part that is not stored so any more: nothing of it, other contacts, or
+/// not all of these columns. A part may be true of a later position than before.
 pub(crate) async fn read(
     rx: &Rx<'_>,
     project: ProjectNumber,
+    parts: &[Bounds],
     wanted: &BTreeSet<Aspect>,
-) -> Result<Option<Saved>> {
+) -> Result<Vec<Option<StoredPart>>> {
     rx.begin_snapshot().await?;
-    let saved = read_now(rx, project, wanted).await;
+    let found = async {
+        let mut found = Vec::with_capacity(parts.len());
+        for bounds in parts {
+            found.push(read_part(rx, project, *bounds, wanted).await?);
+        }
+        Ok(found)
+    };
+    let found = found.await;
     rx.end_snapshot().await?;
-    saved
+    found
 }
 
-async fn read_now(rx: &Rx<'_>, project: ProjectNumber, wanted: &BTreeSet<Aspect>) -> Result<Option<Saved>> {
-    let outline = outline(rx, project).await?;
-    let Some(position) = outline.position() else { return Ok(None) };
-    let head = LOG.head(rx, project).await?;
-    if !head.is_some_and(|head| head.tells_after(position)) {
+async fn read_part(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    (first, end): Bounds,
+    wanted: &BTreeSet<Aspect>,
+) -> Result<Option<StoredPart>> {
+    let names = wanted.iter().map(|aspect| Some(aspect.name())).chain([Some(IDS.into())]).collect();
+    let asked = [project.into(), first.into(), Arg::Texts(names)];
+    let (place, columns) = join(
+        place(rx, project, (first, end)),
+        rx.all(
+            "select aspect, bytes from contact_columns \
+             where project_id = $1 and first_id = $2 and aspect {in $3}",
+            &asked,
+            |r| Ok((r.get::<String>(0)?, r.get::<Vec<u8>>(1)?)),
+        ),
+    )
+    .await;
+    let (place, columns) = (place?, columns?);
+    if place.and_then(|place| place.position).is_none() || columns.len() != wanted.len() + 1 {
         return Ok(None);
     }
-    let names = wanted.intersection(&outline.aspects).map(|aspect| Some(aspect.name()));
-    let names = names.chain([Some(IDS.into())]).collect();
-    let columns: Vec<(ContactId, String, Vec<u8>)> = rx
-        .all(
-            "select first_id, aspect, bytes from contact_columns where project_id = $1 and aspect {in $2}",
-            &[project.into(), Arg::Texts(names)],
-            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
-        )
-        .await?;
-    let mut parts: BTreeMap<ContactId, StoredPart> = BTreeMap::new();
-    for (first, name, bytes) in columns {
-        let part = parts.entry(first).or_default();
+    let mut part = StoredPart::default();
+    for (name, bytes) in columns {
         match Aspect::of_name(&name) {
             Some(aspect) => drop(part.columns.insert(aspect, bytes)),
             None => part.ids = bytes,
         }
     }
-    Ok(Some(Saved { position, outline, parts }))
+    Ok(Some(part))
+}
+
+/// A part, if it still has these contacts.
+async fn place(rx: &Rx<'_>, project: ProjectNumber, (first, end): Bounds) -> Result<Option<Place>> {
+    let found: Vec<Place> = rx
+        .all(
+            "select first_id, position from contact_column_parts where project_id = $1 and first_id >= $2 \
+             order by first_id limit 2",
+            args![project, first],
+            |r| Ok(Place { first: r.get(0)?, position: r.get(1)? }),
+        )
+        .await?;
+    let is_same =
+        found.first().is_some_and(|place| place.first == first) && found.get(1).map(|next| next.first) == end;
+    Ok(found.first().copied().filter(|_| is_same))
 }
 
 /// By how many rows the log is ahead of what is stored of some columns; `None` where one cannot go on from them.
@@ -217,16 +267,7 @@ pub(crate) async fn write(tx: &mut Tx<'_>, writing: &Writing) -> Result<bool> {
     if !now.is_some_and(|now| now.is_on && now.removed_to <= position && now.removals == removals) {
         return Ok(false);
     }
-    let bounds: Vec<Place> = tx
-        .all(
-            "select first_id, position from contact_column_parts where project_id = $1 and first_id >= $2 \
-             order by first_id limit 2",
-            args![project, first],
-            |r| Ok(Place { first: r.get(0)?, position: r.get(1)? }),
-        )
-        .await?;
-    let place = bounds.first().filter(|place| place.first == first);
-    let Some(place) = place.filter(|_| bounds.get(1).map(|next| next.first) == end) else { return Ok(false) };
+    let Some(place) = place(tx, project, (first, end)).await? else { return Ok(false) };
     let same = writing.same.as_ref().filter(|(position, _)| Some(*position) == place.position);
     store(tx, writing, same.map(|(_, columns)| columns)).await?;
     tx.execute(

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what cannot go wrong in a test may panic")]
 
+mod memory;
+
 use std::time::Duration;
 
 use mailwright_core::filter::Filter;
@@ -13,7 +15,7 @@ use mailwright_store::audience::filter::Segments;
 use mailwright_store::insight::counter::Counter;
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::{Arg, Db, Result, Tx, args, body};
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::database::TestDatabase;
@@ -35,16 +37,22 @@ fn id(number: u64) -> ContactId {
 
 /// Stores contacts whose field `n` is their number.
 async fn insert(tx: &Tx<'_>, numbers: Vec<u64>) -> Result<()> {
-    let text = |text: String| Some(text.into());
+    let people = numbers.into_iter().map(|number| (number, format!("{{\"n\":{number}}}")));
+    insert_of(tx, PROJECT, people.collect()).await
+}
+
+/// Stores contacts with their custom data, by their numbers.
+async fn insert_of(tx: &Tx<'_>, project: ProjectNumber, people: Vec<(u64, String)>) -> Result<()> {
+    let email = |number: &u64| Some(format!("c{number}@example.com").into());
     tx.each(
         "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
          select r.project_id, r.id, r.email, true, {json r.data}, 1, cast($5 as {int}), cast($5 as {int}) \
          from {rows r: project_id int, id id, email text, data text}",
         &[
-            Arg::Ints(numbers.iter().map(|_| Some(PROJECT.0)).collect()),
-            Arg::Ids(numbers.iter().map(|number| Some(id(*number).into())).collect()),
-            Arg::Texts(numbers.iter().map(|number| text(format!("c{number}@example.com"))).collect()),
-            Arg::Texts(numbers.iter().map(|number| text(format!("{{\"n\":{number}}}"))).collect()),
+            Arg::Ints(people.iter().map(|_| Some(project.0)).collect()),
+            Arg::Ids(people.iter().map(|(number, _)| Some(id(*number).into())).collect()),
+            Arg::Texts(people.iter().map(|(number, _)| email(number)).collect()),
+            Arg::Texts(people.iter().map(|(_, data)| Some(data.as_str().into())).collect()),
             NOW.into(),
         ],
     )
@@ -58,22 +66,33 @@ fn columns(db: &Db) -> AudienceColumns {
 
 /// How many contacts have at least this number.
 async fn count(columns: &AudienceColumns, least: u64) -> i64 {
-    let tree = json!({"logic": "AND", "groups": [{"filters": [
-        {"field": "data.n", "operator": "greaterThanOrEqual", "value": least}
-    ]}]});
-    let filters = vec![Filter::parse(&tree).unwrap()];
+    soon(columns, PROJECT, &json!({"field": "data.n", "operator": "greaterThanOrEqual", "value": least}))
+        .await
+}
+
+/// How many contacts a filter finds in columns, once they are read.
+async fn soon(columns: &AudienceColumns, project: ProjectNumber, filter: &Value) -> i64 {
     let found = async {
         loop {
-            let (filters, segments) = (filters.clone(), Segments::new());
-            if let Some(found) =
-                columns.find(PROJECT, filters, &segments, NOW, Page::default()).await.unwrap()
-            {
-                break found.into_iter().next().unwrap().count;
+            if let Some(found) = at_once(columns, project, filter).await {
+                break found;
             }
             tokio::time::sleep(PAUSE).await;
         }
     };
     tokio::time::timeout(PATIENCE, found).await.expect("columns are read")
+}
+
+/// The same of the columns that there are.
+async fn at_once(columns: &AudienceColumns, project: ProjectNumber, filter: &Value) -> Option<i64> {
+    at_once_by(columns, project, &json!({"logic": "AND", "groups": [{"filters": [filter]}]})).await
+}
+
+/// The same of a whole condition.
+async fn at_once_by(columns: &AudienceColumns, project: ProjectNumber, tree: &Value) -> Option<i64> {
+    let filters = vec![Filter::parse(tree).unwrap()];
+    let found = columns.find(project, filters, &Segments::new(), NOW, Page::default()).await.unwrap();
+    found.map(|found| found[0].count)
 }
 
 async fn number(db: &Db, query: &'static str) -> i64 {

@@ -50,6 +50,14 @@ impl App {
         self.0.db.write(body).await
     }
 
+    /// The same for some thousand rows that somebody waits for.
+    pub(crate) async fn write_large<T: Send + 'static>(
+        &self,
+        body: impl for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Clone + Send + 'static,
+    ) -> Result<T> {
+        self.0.db.write_large(body).await
+    }
+
     /// The same for what writes much, which lets interactive writes go first.
     pub(crate) async fn write_bulk<T: Send + 'static>(
         &self,

@@ -12,7 +12,7 @@ use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_store::body;
 use mailwright_store::feedback::hit::{self, NewHit};
 use quick_cache::sync::{Cache, EntryAction, EntryResult};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::App;
@@ -20,8 +20,12 @@ use crate::background::tasks::Tasks;
 
 /// Most hits that wait to be stored.
 const QUEUE: usize = 50_000;
-/// Most hits stored in one transaction. With fewer the fixed cost of each would be what limits the rate.
-const BATCH: usize = 10_000;
+/// Most hits stored in one transaction. With fewer the fixed cost of each would limit the rate; with more, other writes
+/// would wait longer for it on SQLite.
+const BATCH: usize = 4_000;
+/// How many transactions of hits are under way. The next waits while one is written, or judging would have the turn between
+/// any two of them on SQLite.
+const AT_ONCE: usize = 2;
 /// How long hits are gathered, unless there are enough for a transaction already.
 const GATHERED: Duration = Duration::from_millis(100);
 /// How long a visitor waits for a place in the queue.
@@ -102,7 +106,7 @@ impl App {
 }
 
 async fn run(app: App, tasks: Tasks, mut receiver: mpsc::Receiver<Noted>) {
-    let mut batch = Vec::new();
+    let places = Arc::new(Semaphore::new(AT_ONCE));
     loop {
         let first = tokio::select! {
             biased;
@@ -110,7 +114,7 @@ async fn run(app: App, tasks: Tasks, mut receiver: mpsc::Receiver<Noted>) {
             () = app.0.feedback.recorder.over.cancelled() => None,
         };
         let Some(first) = first.or_else(|| receiver.try_recv().ok()) else { return };
-        batch.push(first);
+        let mut batch = vec![first];
         if receiver.len() < BATCH - 1 {
             tokio::time::sleep(GATHERED).await;
         }
@@ -119,7 +123,12 @@ async fn run(app: App, tasks: Tasks, mut receiver: mpsc::Receiver<Noted>) {
         {
             batch.push(next);
         }
-        store(&app, &tasks, std::mem::take(&mut batch)).await;
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let (app, of) = (app.clone(), tasks.clone());
+        tasks.keep("opens and clicks that are stored", async move {
+            store(&app, &of, batch).await;
+            drop(place);
+        });
     }
 }
 
@@ -134,7 +143,7 @@ async fn store(app: &App, tasks: &Tasks, batch: Vec<Noted>) {
     let mut tries = 0;
     loop {
         let projects = Arc::clone(&projects);
-        let written = app.write(body!(async |tx| {
+        let written = app.write_large(body!(async |tx| {
             for (project, hits) in projects.iter() {
                 hit::add(tx, *project, hits, due_at).await?;
             }

@@ -35,6 +35,7 @@ use crate::database::postgres::{Apart, Plans, Postgres};
 use crate::database::retry::pause;
 use crate::database::slow::{Reader, SlowReads};
 use crate::database::sqlite::Sqlite;
+use crate::database::sqlite::WriteKind::{self, Bulk, Interactive, Large};
 use crate::database::tx::{Rx, Tx};
 use crate::database::undone::{Answer, Refusal, Undone};
 
@@ -145,28 +146,37 @@ impl Db {
         E: Refusal,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
     {
-        if !self.is_postgres() {
-            return written(self.transact(false, Plans::Fresh { wait: None }, write_body(body)).await);
-        }
-        written(self.write_patiently(false, move || write_body(body.clone())).await)
+        self.write_patiently(Interactive, body).await
     }
 
-    async fn write_patiently(
+    /// Like [`Db::write`] for some thousand rows: on SQLite it is always the first write of a transaction.
+    pub async fn write_large<T: Send + 'static, E: Refusal>(
         &self,
-        bulk: bool,
-        body: impl Fn() -> WriteBody + Send,
-    ) -> Result<Answer, Undone> {
-        let first = if self.held_up.is_any() { AT_ONCE } else { self.held_up.at_first };
-        match self.transact(bulk, Plans::Fresh { wait: Some(first) }, body()).await {
-            Err(Undone::Failed(Error::Contention(_))) => self.write_by_turns(bulk, body).await,
-            outcome => outcome,
+        body: impl for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
+    ) -> Result<T, E> {
+        self.write_patiently(Large, body).await
+    }
+
+    async fn write_patiently<T: Send + 'static, E: Refusal>(
+        &self,
+        kind: WriteKind,
+        body: impl for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
+    ) -> Result<T, E> {
+        if !self.is_postgres() {
+            return written(self.transact(kind, Plans::Fresh { wait: None }, write_body(body)).await);
         }
+        let body = move || write_body(body.clone());
+        let first = if self.held_up.is_any() { AT_ONCE } else { self.held_up.at_first };
+        written(match self.transact(kind, Plans::Fresh { wait: Some(first) }, body()).await {
+            Err(Undone::Failed(Error::Contention(_))) => self.write_by_turns(kind, body).await,
+            outcome => outcome,
+        })
     }
 
     /// Writes what met another transaction: few at a time, so that others find connections meanwhile.
     async fn write_by_turns(
         &self,
-        bulk: bool,
+        kind: WriteKind,
         body: impl Fn() -> WriteBody + Send,
     ) -> Result<Answer, Undone> {
         let (began, mut tries) = (Instant::now(), 0);
@@ -174,7 +184,7 @@ impl Db {
         loop {
             tokio::time::sleep(pause(tries)).await;
             let turn = self.held_up.turns.acquire().await;
-            let outcome = self.transact(bulk, Plans::Fresh { wait: Some(TURN) }, body()).await;
+            let outcome = self.transact(kind, Plans::Fresh { wait: Some(TURN) }, body()).await;
             drop(turn);
             match outcome {
                 Err(Undone::Failed(Error::Contention(_))) if began.elapsed() < PATIENCE => tries += 1,
@@ -191,7 +201,7 @@ impl Db {
         E: Refusal,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
     {
-        written(self.transact(false, Plans::Fresh { wait: Some(BRIEFLY) }, write_body(body)).await)
+        written(self.transact(Interactive, Plans::Fresh { wait: Some(BRIEFLY) }, write_body(body)).await)
     }
 
     /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key. They wait for what other
@@ -201,7 +211,7 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        written(self.transact(false, Plans::Kept { wait }, write_body(body)).await)
+        written(self.transact(Interactive, Plans::Kept { wait }, write_body(body)).await)
     }
 
     /// Like [`Db::write`] for background work: it lets interactive writes go first. A body should write a few hundred
@@ -212,10 +222,7 @@ impl Db {
         E: Refusal,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
     {
-        if !self.is_postgres() {
-            return written(self.transact(true, Plans::Fresh { wait: None }, write_body(body)).await);
-        }
-        written(self.write_patiently(true, move || write_body(body.clone())).await)
+        self.write_patiently(Bulk, body).await
     }
 
     /// Like [`Db::try_write`] for background work, which lets interactive writes go first: a project that is held up
@@ -226,12 +233,12 @@ impl Db {
         E: Refusal,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
     {
-        written(self.transact(true, Plans::Fresh { wait: Some(BRIEFLY) }, write_body(body)).await)
+        written(self.transact(Bulk, Plans::Fresh { wait: Some(BRIEFLY) }, write_body(body)).await)
     }
 
-    async fn transact(&self, bulk: bool, plans: Plans, body: WriteBody) -> Result<Answer, Undone> {
+    async fn transact(&self, kind: WriteKind, plans: Plans, body: WriteBody) -> Result<Answer, Undone> {
         let outcome = match &*self.engine {
-            Engine::Sqlite(engine) => engine.write(bulk, body).await,
+            Engine::Sqlite(engine) => engine.write(kind, body).await,
             Engine::Postgres(engine) => engine.write(plans, body).await,
         };
         if let Err(undone) = &outcome

@@ -27,6 +27,7 @@ use self::copies::following::{Follow, Following};
 use self::log::{LOG_PAGES, Log};
 use self::read::Readers;
 use self::thread::{QUEUE, Thread, caught, closed, kept_running, poll_once, spawn};
+pub(crate) use self::writer::WriteKind;
 use self::writer::{Job, Reply, write_loop};
 use crate::database::body::{ReadBody, WriteBody};
 use crate::database::dialect::{Dialect, Texts};
@@ -82,10 +83,10 @@ impl Sqlite {
         Ok(Self { interactive, bulk, readers, texts, log, path: path.to_owned(), threads })
     }
 
-    pub(crate) async fn write(&self, bulk: bool, body: WriteBody) -> Result<Answer, Undone> {
+    pub(crate) async fn write(&self, kind: WriteKind, body: WriteBody) -> Result<Answer, Undone> {
         let (answer, answered) = oneshot::channel();
         let texts = Arc::clone(&self.texts);
-        let job: Job = Box::new(move |connection| {
+        let job = Job::new(kind, move |connection| {
             let outcome = connection.map_err(Undone::from).and_then(|connection| {
                 let mut tx = Tx::new(Session::sqlite(connection, true), &texts);
                 caught(|| poll_once(body(&mut tx)))
@@ -96,7 +97,7 @@ impl Sqlite {
             });
             (keep, reply)
         });
-        let queue = if bulk { &self.bulk } else { &self.interactive };
+        let queue = if kind == WriteKind::Bulk { &self.bulk } else { &self.interactive };
         queue.try_send(job).map_err(|refused| match refused {
             TrySendError::Full(_) => Error::Busy,
             TrySendError::Disconnected(_) => closed(),
@@ -134,7 +135,7 @@ impl Sqlite {
         run: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
         let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
+        let job = Job::new(WriteKind::Interactive, move |connection| {
             let outcome = connection.map(|_| run());
             // nothing was written
             (false, Box::new(move |_| drop(answer.send(outcome))))
@@ -200,7 +201,8 @@ mod tests {
     }
 
     async fn write(engine: &Sqlite, sql: String) {
-        let written = engine.write(false, write_body(body!(async |tx| tx.execute(sql, &[]).await)));
+        let written =
+            engine.write(WriteKind::Interactive, write_body(body!(async |tx| tx.execute(sql, &[]).await)));
         written.await.unwrap();
     }
 
@@ -223,12 +225,38 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_large_write_begins_a_transaction_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = open(&folder, SLOW, LOG_PAGES);
+        let (go_on, going_on) = std::sync::mpsc::channel();
+        let blocks = engine.in_turn(move || going_on.recv().unwrap());
+        let savepoint = |kind| {
+            let undo = write_body(body!(async |tx| {
+                Ok::<_, Error>(tx.execute("rollback to job", &[]).await.is_ok())
+            }));
+            let written = engine.write(kind, undo);
+            async { *written.await.unwrap().downcast::<bool>().unwrap() }
+        };
+        let unblock = async { go_on.send(()).unwrap() };
+        // each is queued when it is first polled, and the first is alone since nothing of it is kept
+        let found = futures_util::future::join5(
+            async { blocks.await.map(|()| true).unwrap() },
+            savepoint(WriteKind::Interactive),
+            savepoint(WriteKind::Interactive),
+            savepoint(WriteKind::Large),
+            savepoint(WriteKind::Interactive),
+        );
+        let (found, ()) = tokio::join!(found, unblock);
+        assert_eq!(found, (true, false, true, false, true));
+    }
+
+    #[tokio::test]
     async fn a_panic_of_the_writer_costs_the_jobs_of_that_moment() {
         let folder = tempfile::tempdir().unwrap();
         let engine = open(&folder, SLOW, LOG_PAGES);
         write(&engine, "create table kept (n integer)".into()).await;
         // what the thread does itself, outside of a body
-        let panics: Job = Box::new(|connection| {
+        let panics = Job::new(WriteKind::Interactive, |connection| {
             connection.unwrap().execute("insert into kept values (1)", []).unwrap();
             panic!("as the test wants it")
         });

@@ -1,7 +1,7 @@
 //! The thread that writes.
 //!
 //! The jobs after the first one run under a savepoint each, so that one that fails is undone alone. The first job runs
-//! without a savepoint: inside one, SQLite walks all dirty pages after every statement.
+//! without a savepoint: inside one, SQLite walks through all pages that it changed after every statement.
 
 use crossbeam_channel::{Receiver, select};
 use rusqlite::Connection;
@@ -15,9 +15,36 @@ use crate::database::tx::given_up;
 const GROUP: usize = 512;
 /// Answers a job's caller, told whether the group was committed.
 pub(super) type Reply = Box<dyn FnOnce(Result<()>) + Send>;
-/// A job for the connection; it gets an error if there is no connection. Returns whether its changes are kept, and a
-/// function that answers its caller.
-pub(super) type Job = Box<dyn FnOnce(Result<&mut Connection>) -> (bool, Reply) + Send>;
+
+/// What is known of a write before it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WriteKind {
+    /// Somebody waits for it, and it is not large.
+    Interactive,
+    /// The same with some thousand rows: it does not run under a savepoint.
+    Large,
+    /// It lets the others go first. It does not run under a savepoint either.
+    Bulk,
+}
+
+type Run = Box<dyn FnOnce(Result<&mut Connection>) -> (bool, Reply) + Send>;
+
+/// A job for the connection.
+pub(super) struct Job {
+    is_large: bool,
+    run: Run,
+}
+
+impl Job {
+    /// `run` gets an error if there is no connection. It returns whether its changes are kept, and a function that
+    /// answers its caller.
+    pub(super) fn new(
+        kind: WriteKind,
+        run: impl FnOnce(Result<&mut Connection>) -> (bool, Reply) + Send + 'static,
+    ) -> Self {
+        Self { is_large: kind == WriteKind::Large, run: Box::new(run) }
+    }
+}
 
 pub(super) fn write_loop(
     connection: &mut Connection,
@@ -29,10 +56,11 @@ pub(super) fn write_loop(
     // a panic may have left a transaction behind
     rollback(connection);
     let mut groups: usize = 0;
-    while let Some(first) = next_job(interactive, bulk, groups) {
+    let mut held = None;
+    while let Some(first) = held.take().or_else(|| next_job(interactive, bulk, groups)) {
         groups = groups.wrapping_add(1);
         log.restart_if_wanted(connection);
-        let (replies, outcome) = run_group(connection, first, interactive);
+        let (replies, outcome) = run_group(connection, first, interactive, &mut held);
         metrics.group(replies.len());
         if let Err(error) = &outcome {
             tracing::error!(%error, jobs = replies.len(), "a group of writes was not committed");
@@ -70,15 +98,20 @@ fn next_job(interactive: &Receiver<Job>, bulk: &Receiver<Job>, groups: usize) ->
 
 /// Runs a job, and under a savepoint each what is queued behind it, and commits. The first needs no savepoint: alone it
 /// can be undone as a whole. That matters for large ones, since at the end of every statement under a savepoint SQLite
-/// goes through all pages that were changed since.
-fn run_group(connection: &mut Connection, first: Job, queued: &Receiver<Job>) -> (Vec<Reply>, Result<()>) {
+/// goes through all pages that were changed since. So a large one that comes behind others is `held` for the next group.
+fn run_group(
+    connection: &mut Connection,
+    first: Job,
+    queued: &Receiver<Job>,
+    held: &mut Option<Job>,
+) -> (Vec<Reply>, Result<()>) {
     let mut replies = Vec::new();
     if let Err(error) = connection.execute_batch("begin immediate") {
         let error = Error::from(error);
-        let (_, reply) = first(Err(error.clone()));
+        let (_, reply) = (first.run)(Err(error.clone()));
         return (vec![reply], Err(error));
     }
-    let (keep, reply) = first(Ok(&mut *connection));
+    let (keep, reply) = (first.run)(Ok(&mut *connection));
     replies.push(reply);
     if connection.is_autocommit() {
         return (replies, Err(given_up()));
@@ -90,6 +123,10 @@ fn run_group(connection: &mut Connection, first: Job, queued: &Receiver<Job>) ->
     while replies.len() < GROUP
         && let Ok(job) = queued.try_recv()
     {
+        if job.is_large {
+            *held = Some(job);
+            break;
+        }
         let (reply, outcome) = run_job(connection, job);
         replies.push(reply);
         if let Err(error) = outcome {
@@ -108,7 +145,7 @@ fn run_group(connection: &mut Connection, first: Job, queued: &Receiver<Job>) ->
 /// disk is full.
 fn run_job(connection: &mut Connection, job: Job) -> (Reply, Result<()>) {
     let savepoint = cached(connection, "savepoint job");
-    let (keep, reply) = job(Ok(&mut *connection));
+    let (keep, reply) = (job.run)(Ok(&mut *connection));
     if let Err(error) = savepoint {
         return (reply, Err(error));
     }

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 
 use super::{Bench, complain, send};
 use crate::cpu::Cost;
+use crate::engine::Engine;
 use crate::letter;
 use crate::load::{self, Length};
 use crate::machine::cores;
@@ -29,9 +30,7 @@ pub(super) const CONNECTIONS: usize = 32;
 /// Bytes of the HTML.
 const HTML: usize = 10 * 1024;
 /// The part of the signing rate that mail signed with RSA has to reach.
-const RSA_BAR: f64 = 0.65;
-/// The part of the bare client's rate that mail signed with Ed25519 has to reach.
-const ED25519_BAR: f64 = 0.3;
+const RSA_BAR: f64 = 0.8;
 /// How long nothing may move before the delivery counts as stuck.
 const STUCK: Duration = Duration::from_mins(1);
 /// Connections that mails are put into the queue with.
@@ -64,10 +63,19 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
         line.cost(cost).limit("signing", signing[0]).bar(Bar::OfLimit(RSA_BAR))
     });
     let (ed25519, cost) = deliver(bench, ED25519_DOMAIN, &html).await?;
+    let least = ed25519_bar(bench.engine());
     bench.add(CASE, "mails signed with Ed25519", ed25519, Unit::PerSecond, |line| {
-        line.cost(cost).limit("bare client", bare).bar(Bar::OfLimit(ED25519_BAR))
+        line.cost(cost).limit("bare client", bare).bar(Bar::AtLeast(least))
     });
     Ok(())
+}
+
+/// Mails a second that are wanted where a signature takes little time.
+fn ed25519_bar(engine: Engine) -> f64 {
+    match engine {
+        Engine::Sqlite => 12_000.0,
+        Engine::Postgres => 10_000.0,
+    }
 }
 
 /// Signatures a second, on all processors.

@@ -28,7 +28,7 @@ async fn log(app: &App, query: &str, count: usize) -> Vec<Value> {
 }
 
 /// Asks for a contact that there is not; the id of the request.
-async fn fail(app: &App) -> String {
+pub(crate) async fn fail(app: &App) -> String {
     let answer = app.get(&format!("/contacts/{UNKNOWN_ID}")).send().await;
     answer.assert_error(404, "CONTACT_NOT_FOUND");
     request_id(&answer)

@@ -5,6 +5,8 @@ use mailwright_tests::browser::Browser;
 use mailwright_tests::{UNKNOWN_ID, shown, text};
 use serde_json::Value;
 
+use crate::requests::fail;
+
 pub(super) const SCOPES: [&str; 6] = ["read", "send", "contacts", "campaigns", "workflows", "everything"];
 
 /// A project, its people and its keys.
@@ -92,6 +94,18 @@ impl World {
             (running["total"] == 0 && !mails.iter().any(waits)).then_some(())
         })
         .await;
+    }
+
+    /// Waits until the log has all requests made so far. Reading it is not logged, so it then stays as it is.
+    pub(super) async fn log_is_stored(&self) {
+        let last = fail(&self.app).await;
+        self.app
+            .eventually("the last request is in the log", async || {
+                let page = self.app.get("/requests").send().await.assert_status(200).json();
+                let is_there = page["data"].as_array()?.iter().any(|entry| entry["requestId"] == last);
+                is_there.then_some(())
+            })
+            .await;
     }
 
     /// The id of a mail in the mailbox.

@@ -194,25 +194,22 @@ async fn hold_places(tx: &mut Tx<'_>) -> Result<()> {
 }
 
 async fn fill_sqlite(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
-    if bring_in(tx, project, "project_id = $1 and ", STEP).await? {
+    if bring_in(tx, project, STEP).await? {
         return Ok(true);
     }
     tx.execute_one("update search_indexes set ready = true where project_id = $1", args![project]).await?;
     Ok(false)
 }
 
-/// Brings the next contacts into an index: those among so many rows, of all or of the project alone, as a condition says.
-/// Returns whether there were any rows.
-async fn bring_in(tx: &mut Tx<'_>, project: ProjectNumber, whose: &'static str, rows: i64) -> Result<bool> {
+/// Brings the next contacts into an index: those of the project among so many rows. Returns whether there were any rows.
+///
+/// Rows of other projects count as well. To look for those of the project alone, SQLite would go through all its contacts
+/// for each step.
+async fn bring_in(tx: &mut Tx<'_>, project: ProjectNumber, rows: i64) -> Result<bool> {
+    let query = "select i.filled_to, (select max(seq) from (select seq from contacts where seq > i.filled_to \
+                 order by seq limit $2)) from search_indexes i where i.project_id = $1";
     let place = tx
-        .optional(
-            format!(
-                "select i.filled_to, (select max(seq) from (select seq from contacts where {whose}seq > i.filled_to \
-                 order by seq limit $2)) from search_indexes i where i.project_id = $1"
-            ),
-            args![project, rows],
-            |r| Ok((r.get::<i64>(0)?, r.get::<Option<i64>>(1)?)),
-        )
+        .optional(query, args![project, rows], |r| Ok((r.get::<i64>(0)?, r.get::<Option<i64>>(1)?)))
         .await?;
     let Some((from, Some(to))) = place else { return Ok(false) };
     let n = project.0;
@@ -259,7 +256,7 @@ pub async fn follow_step(db: &Db, project: ProjectNumber) -> Result<bool> {
         }))
         .await?;
     if own || rows == FOLLOWING {
-        db.write_in_background(body!(async |tx| bring_in(tx, project, "", FOLLOWING).await)).await?;
+        db.write_in_background(body!(async |tx| bring_in(tx, project, FOLLOWING).await)).await?;
     }
     Ok(rows == FOLLOWING)
 }

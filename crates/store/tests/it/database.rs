@@ -77,3 +77,28 @@ fn administer(server: &str, statement: String) {
     });
     run.join().unwrap();
 }
+
+/// Makes a test on each engine of functions that take a [`TestDatabase`]. Their databases on PostgreSQL are named after the
+/// area and them.
+macro_rules! both_engines {
+    ($area:literal: $($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $name() {
+                    super::$name(super::TestDatabase::sqlite(super::NOW).await).await;
+                }
+            )+
+        }
+        mod postgres {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $name() {
+                    let name = concat!($area, "_", stringify!($name));
+                    super::$name(super::TestDatabase::postgres(name, super::NOW).await).await;
+                }
+            )+
+        }
+    };
+}
+pub(crate) use both_engines;

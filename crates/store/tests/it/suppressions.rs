@@ -18,7 +18,7 @@ use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::email;
 use mailwright_store::{Error, args, body};
 
-use crate::database::TestDatabase;
+use crate::database::{TestDatabase, both_engines};
 use crate::mail::waiting_mail;
 
 const NOW: Timestamp = Timestamp(1_741_608_000_000);
@@ -104,29 +104,7 @@ async fn what_earlier_versions_stored_is_a_hard_bounce(database: TestDatabase) {
     assert_eq!(entry(&database, 1).await, None);
 }
 
-macro_rules! both_engines {
-    ($($name:ident),+ $(,)?) => {
-        mod sqlite {
-            $(
-                #[tokio::test]
-                async fn $name() {
-                    super::$name(super::TestDatabase::sqlite(super::NOW).await).await;
-                }
-            )+
-        }
-        mod postgres {
-            $(
-                #[tokio::test]
-                async fn $name() {
-                    let name = concat!("suppressions_", stringify!($name));
-                    super::$name(super::TestDatabase::postgres(name, super::NOW).await).await;
-                }
-            )+
-        }
-    };
-}
-
-both_engines! {
+both_engines! { "suppressions":
     a_full_mailbox_is_given_up_after_days,
     mail_that_arrives_makes_it_begin_anew,
     what_earlier_versions_stored_is_a_hard_bounce,

@@ -9,7 +9,7 @@ use mailwright_store::{Arg, Db, args, body};
 use serde_json::{Value, json};
 
 use super::{NOW, PATIENCE, PAUSE, at_once, at_once_by, id, insert_of, soon};
-use crate::database::TestDatabase;
+use crate::database::{TestDatabase, both_engines};
 
 const ONE: ProjectNumber = ProjectNumber(7);
 const OTHER: ProjectNumber = ProjectNumber(8);
@@ -52,7 +52,8 @@ async fn write_long(db: &Db, contacts: std::ops::Range<u64>, characters: usize) 
     .unwrap();
 }
 
-async fn long_values_harm_their_column_alone(db: &Db) {
+async fn long_values_harm_their_column_alone(database: TestDatabase) {
+    let db = &database.db;
     insert(db, ONE).await;
     let columns = limited(db, 1 << 26);
     let of = |field: &str, value: Value| json!({"field": format!("data.{field}"), "operator": "contains", "value": value});
@@ -80,7 +81,8 @@ async fn long_values_harm_their_column_alone(db: &Db) {
     assert_eq!(at_once(&next, ONE, &of("plan", json!("free"))).await, Some(401));
 }
 
-async fn what_does_not_fit_in_leaves_the_rest(db: &Db) {
+async fn what_does_not_fit_in_leaves_the_rest(database: TestDatabase) {
+    let db = &database.db;
     insert(db, ONE).await;
     let limit = 200_000;
     let columns = limited(db, limit);
@@ -101,7 +103,8 @@ async fn what_does_not_fit_in_leaves_the_rest(db: &Db) {
     tokio::time::timeout(PATIENCE, settled).await.expect("the other column is there");
 }
 
-async fn projects_do_not_take_turns_in_memory(db: &Db) {
+async fn projects_do_not_take_turns_in_memory(database: TestDatabase) {
+    let db = &database.db;
     insert(db, ONE).await;
     insert(db, OTHER).await;
     // both have room with a column, but not with all that the other one wants
@@ -119,32 +122,8 @@ async fn projects_do_not_take_turns_in_memory(db: &Db) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn long_values_harm_their_column_alone_on_sqlite() {
-    long_values_harm_their_column_alone(&TestDatabase::sqlite(NOW).await.db).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn long_values_harm_their_column_alone_on_postgres() {
-    long_values_harm_their_column_alone(&TestDatabase::postgres("long_values", NOW).await.db).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_fit_in_leaves_the_rest_on_sqlite() {
-    what_does_not_fit_in_leaves_the_rest(&TestDatabase::sqlite(NOW).await.db).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_fit_in_leaves_the_rest_on_postgres() {
-    what_does_not_fit_in_leaves_the_rest(&TestDatabase::postgres("unfit", NOW).await.db).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn projects_do_not_take_turns_in_memory_on_sqlite() {
-    projects_do_not_take_turns_in_memory(&TestDatabase::sqlite(NOW).await.db).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn projects_do_not_take_turns_in_memory_on_postgres() {
-    projects_do_not_take_turns_in_memory(&TestDatabase::postgres("turns", NOW).await.db).await;
+both_engines! { "columns":
+    long_values_harm_their_column_alone,
+    what_does_not_fit_in_leaves_the_rest,
+    projects_do_not_take_turns_in_memory,
 }

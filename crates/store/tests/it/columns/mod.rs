@@ -18,7 +18,7 @@ use mailwright_store::{Arg, Db, Result, Tx, args, body};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::database::TestDatabase;
+use crate::database::{TestDatabase, both_engines};
 
 const NOW: Timestamp = Timestamp(1_741_608_000_000);
 const PROJECT: ProjectNumber = ProjectNumber(7);
@@ -99,7 +99,8 @@ async fn number(db: &Db, query: &'static str) -> i64 {
     db.read(body!(async |rx| rx.one(query, args![PROJECT], |r| r.get(0)).await)).await.unwrap()
 }
 
-async fn missing_parts_are_read(db: &Db) {
+async fn missing_parts_are_read(database: TestDatabase) {
+    let db = &database.db;
     for numbers in (0..CONTACTS).collect::<Vec<_>>().chunks(BATCH) {
         let numbers = numbers.to_vec();
         db.write(body!(async |tx| insert(tx, numbers).await)).await.unwrap();
@@ -134,12 +135,6 @@ async fn missing_parts_are_read(db: &Db) {
     assert_eq!(count(&second, 40_000).await, 60_000 - 1);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn missing_parts_are_read_from_the_contacts_on_sqlite() {
-    missing_parts_are_read(&TestDatabase::sqlite(NOW).await.db).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn missing_parts_are_read_from_the_contacts_on_postgres() {
-    missing_parts_are_read(&TestDatabase::postgres("columns", NOW).await.db).await;
+both_engines! { "columns":
+    missing_parts_are_read,
 }

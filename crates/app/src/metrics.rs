@@ -134,6 +134,7 @@ pub struct Metrics {
     clock_offset: Gauge<f64, AtomicU64>,
     writable: Gauge,
     columns: Gauge,
+    searched_addresses: Gauge,
     judged: Family<JudgedLabels, Counter>,
     rounds: Family<RoundLabels, Counter>,
     round_seconds: Family<WorkLabels, Counter<f64, AtomicU64>>,
@@ -196,6 +197,11 @@ impl Default for Metrics {
             "audience_columns_bytes",
             "Memory that the contacts of large projects take to be judged by filters",
         );
+        let searched_addresses = registered(
+            &mut registry,
+            "searched_addresses_bytes",
+            "Memory that the addresses of large projects take to count what a search finds",
+        );
         let writable = registered(
             &mut registry,
             "database_writable",
@@ -230,6 +236,7 @@ impl Default for Metrics {
             clock_offset,
             writable,
             columns,
+            searched_addresses,
             judged,
             rounds,
             round_seconds,
@@ -328,6 +335,11 @@ impl Metrics {
     /// Notes how much memory columns take.
     pub fn columns(&self, bytes: usize) {
         self.columns.set(bytes as i64);
+    }
+
+    /// Notes how much memory the addresses take that searches are counted by.
+    pub fn searched_addresses(&self, bytes: usize) {
+        self.searched_addresses.set(bytes as i64);
     }
 
     /// Notes whether the database takes writes.

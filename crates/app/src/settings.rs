@@ -55,6 +55,8 @@ pub struct Settings {
     pub uploads: UploadSettings,
     /// Segments.
     pub segments: SegmentSettings,
+    /// Most bytes of the addresses that are kept in memory to count what a search for contacts finds.
+    pub search_bytes: usize,
     /// Opens and clicks.
     pub tracking: TrackingSettings,
     /// Mail that comes in.

@@ -101,6 +101,7 @@ async fn write(app: &App, project: &Project, style: Style, out: impl Write) -> R
             limit: PAGE,
             after,
             search: None,
+            holding: None,
             subscribed: None,
             sort: Sort::CreatedAt,
             descending: false,

@@ -78,6 +78,7 @@ pub(crate) async fn list(
         limit: params.bounded::<RowLimit>() as usize,
         after: params.cursor()?,
         search: params.text("search").map(str::to_lowercase),
+        holding: None,
         subscribed: params.boolean("subscribed"),
         sort: match params.choice("sort") {
             Some(ContactSort::Email) => Sort::Email,

@@ -70,6 +70,7 @@ pub(crate) async fn search(
         limit: body.limit.map_or(RowLimit::DEFAULT, |limit| limit.0) as usize,
         after: body.cursor.map(|cursor| cursor_of(&String::from(cursor))).transpose()?,
         search: body.search.map(|search| String::from(search).to_lowercase()).filter(|text| !text.is_empty()),
+        holding: None,
         subscribed: body.subscribed,
         sort: match body.sort {
             Some(ContactSort::Email) => Sort::Email,

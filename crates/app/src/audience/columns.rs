@@ -36,6 +36,7 @@ impl App {
         every(self, tasks, "columns of contacts", LOOK, |app| async move {
             app.0.audience.columns.round().await?;
             app.0.metrics.columns(app.0.audience.columns.bytes());
+            app.0.metrics.searched_addresses(app.0.audience.email_search_caches.bytes());
             Ok(())
         });
         every(self, tasks, "columns that are saved", SAVE, |app| async move {

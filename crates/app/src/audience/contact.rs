@@ -123,6 +123,8 @@ impl App {
                         Some(count) => Total { count, scanned: false },
                         None => store::total(rx, number, &list).await?,
                     };
+                    let holding = (by_address && list.after.is_none()).then_some(total.count);
+                    let list = List { holding, ..list.clone() };
                     Ok((store::list(rx, number, &list).await?, total))
                 }),
             )

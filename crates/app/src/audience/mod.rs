@@ -55,7 +55,7 @@ impl State {
             upserts: Coalescer::writes(db, |tx, operations| Box::pin(contact::run(tx, operations))),
             segments: LiveSegments::default(),
             event_fields: EventFields::default(),
-            email_search_caches: EmailSearchCaches::new(db.clone()),
+            email_search_caches: EmailSearchCaches::new(db.clone(), settings.search_bytes),
             columns: AudienceColumns::new(db.clone(), clock.clone(), settings.segments.columns),
             verification: verification::State::new(dns),
             erasures: Waker::default(),

@@ -43,7 +43,7 @@ use checks::check_spf;
 use retention::{Elsewhere, Retention};
 use sections::{
     Activity, Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
-    Login, Mailbox, Oauth, Requests, Segments, Sending, Sns, Tracking,
+    Login, Mailbox, Oauth, Requests, Search, Segments, Sending, Sns, Tracking,
 };
 use uploads::Uploads;
 
@@ -89,6 +89,7 @@ pub(crate) struct Config {
     domains: Domains,
     jobs: Jobs,
     segments: Segments,
+    search: Search,
     campaigns: Campaigns,
     tracking: Tracking,
     inbound: Inbound,
@@ -365,6 +366,7 @@ impl Config {
                     contacts: i64::try_from(self.segments.memory_from_contacts).unwrap_or(i64::MAX),
                 },
             },
+            search_bytes: usize::try_from(self.search.memory_mb * 1024 * 1024).unwrap_or(usize::MAX),
             tracking: self.tracking.settings(),
             accounts: AccountSettings {
                 disable_signups: self.disable_signups,

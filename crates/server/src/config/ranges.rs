@@ -15,7 +15,7 @@ const MANY: i64 = 1_000_000_000;
 
 /// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
 /// was asked for.
-pub(super) const RANGES: [(&str, i64, i64); 78] = [
+pub(super) const RANGES: [(&str, i64, i64); 79] = [
     ("rate_limit_per_minute", 0, MANY),
     ("member_share_per_minute", 0, MANY),
     ("public_rate_limit_per_minute", 1, MANY),
@@ -68,6 +68,7 @@ pub(super) const RANGES: [(&str, i64, i64); 78] = [
     ("segments.refresh_interval_seconds", 1, MOST_SECONDS),
     ("segments.memory_mb", 0, 1_000_000),
     ("segments.memory_from_contacts", 0, 1_000_000_000),
+    ("search.memory_mb", 0, 1_000_000),
     ("campaigns.latest_start_hours", 0, MOST_HOURS),
     ("tracking.settle_ms", 0, 60_000),
     ("tracking.hits_days", 1, 3650),

@@ -151,6 +151,12 @@ pub(super) struct Segments {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct Search {
+    pub(super) memory_mb: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Campaigns {
     pub(super) latest_start_hours: u64,
 }

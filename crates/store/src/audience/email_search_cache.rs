@@ -22,37 +22,51 @@ use crate::body;
 use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 use crate::database::tx::Rx;
-use crate::database::value::Arg;
+use crate::insight::counter::{self, Counter};
 
-/// Most bytes of all caches together.
-const BYTES: usize = 64 * 1024 * 1024;
 /// A cache that nobody asked for this long is thrown away.
 const IDLE: Duration = Duration::from_mins(5);
 /// Addresses read at a time.
 const STEP: i64 = 20_000;
+/// Bytes of a block of addresses. One block for all would be copied each time it grew, and need twice its memory then.
+const BLOCK: usize = 256 * 1024;
 
 /// The addresses of a project, one a line, in the order of the contacts' ids.
 #[derive(Debug)]
 struct Cache {
-    lines: Vec<u8>,
+    blocks: Vec<Vec<u8>>,
     count: i64,
     newest: ContactId,
     /// How many contacts of the project had been removed or got another address.
-    moves: i64,
+    revisions: i64,
 }
 
 impl Cache {
-    fn new(moves: i64) -> Self {
-        Self { lines: Vec::new(), count: 0, newest: ContactId::first_of(Timestamp(0)), moves }
+    fn new(revisions: i64) -> Self {
+        Self { blocks: Vec::new(), count: 0, newest: ContactId::first_of(Timestamp(0)), revisions }
     }
 
     fn add(&mut self, contacts: &[(ContactId, String)]) {
         for (id, email) in contacts {
-            self.lines.extend_from_slice(email.as_bytes());
-            self.lines.push(b'\n');
+            let block = match self.blocks.last_mut() {
+                Some(block) if block.capacity() - block.len() > email.len() => block,
+                _ => self.blocks.push_mut(Vec::with_capacity(BLOCK.max(email.len() + 1))),
+            };
+            block.extend_from_slice(email.as_bytes());
+            block.push(b'\n');
             self.newest = *id;
         }
         self.count += contacts.len() as i64;
+    }
+
+    /// How many bytes as many addresses take as a project has contacts, if they are as long as those that are here.
+    fn bytes_of(&self, contacts: i64) -> usize {
+        let (bytes, held) = (self.bytes() as i128, i128::from(self.count.max(1)));
+        usize::try_from(bytes * i128::from(contacts) / held).unwrap_or(usize::MAX)
+    }
+
+    fn bytes(&self) -> usize {
+        self.blocks.iter().map(Vec::capacity).sum()
     }
 
     /// How many addresses hold a text.
@@ -61,21 +75,28 @@ impl Cache {
             return 0;
         }
         let finder = Finder::new(text);
-        let (mut rest, mut count) = (&self.lines[..], 0);
-        while let Some(at) = finder.find(rest) {
-            count += 1;
-            // the rest of this address counts no second time
-            let end = memchr(b'\n', &rest[at..]).map_or(rest.len(), |end| at + end + 1);
-            rest = &rest[end..];
-        }
-        count
+        self.blocks.iter().map(|block| lines_with(&finder, block)).sum()
     }
+}
+
+/// How many lines hold what is looked for.
+fn lines_with(finder: &Finder<'_>, lines: &[u8]) -> i64 {
+    let (mut rest, mut count) = (lines, 0);
+    while let Some(at) = finder.find(rest) {
+        count += 1;
+        // the rest of this address counts no second time
+        let end = memchr(b'\n', &rest[at..]).map_or(rest.len(), |end| at + end + 1);
+        rest = &rest[end..];
+    }
+    count
 }
 
 /// The caches of this process.
 #[derive(Debug)]
 pub struct EmailSearchCaches {
     db: Db,
+    /// Most bytes of all caches together.
+    limit: usize,
     slot: Arc<Mutex<Slot>>,
 }
 
@@ -107,17 +128,22 @@ impl Slot {
     }
 
     /// Where there is no room, the caches that were not asked for the longest go.
-    fn put(&mut self, project: ProjectNumber, cache: Cache) {
+    fn put(&mut self, project: ProjectNumber, cache: Cache, limit: usize) {
         self.throw_away(project);
-        let bytes = cache.lines.len();
+        let bytes = cache.bytes();
         let cache = Arc::new(tokio::sync::Mutex::new(cache));
         self.caches.push(Kept { project, bytes, used: Instant::now(), cache });
         self.caches.sort_by_key(|kept| std::cmp::Reverse(kept.used));
         let mut sum = 0;
         self.caches.retain(|kept| {
             sum += kept.bytes;
-            sum <= BYTES
+            sum <= limit
         });
+    }
+
+    fn bytes(&mut self) -> usize {
+        self.caches.retain(|kept| kept.used.elapsed() < IDLE);
+        self.caches.iter().map(|kept| kept.bytes).sum()
     }
 }
 
@@ -134,19 +160,24 @@ fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
 }
 
 impl EmailSearchCaches {
-    /// An empty slot.
-    pub fn new(db: Db) -> Self {
-        Self { db, slot: Arc::default() }
+    /// No caches yet; those to come take `limit` bytes together at most.
+    pub fn new(db: Db, limit: usize) -> Self {
+        Self { db, limit, slot: Arc::default() }
+    }
+
+    /// How many bytes the caches take. Those that nobody asked for long enough are thrown away.
+    pub fn bytes(&self) -> usize {
+        lock(&self.slot).bytes()
     }
 
     /// How many contacts of a project hold a text in their address; `None` when there is no cache to tell.
     pub async fn count(&self, project: ProjectNumber, text: &str) -> Result<Option<i64>> {
         let Some(cache) = lock(&self.slot).take_out(project) else { return Ok(None) };
         let mut cache = cache.lock_owned().await;
-        let (moves, newest, held) = (cache.moves, cache.newest, cache.count);
+        let (revisions, newest, held) = (cache.revisions, cache.newest, cache.count);
         let added = self
             .db
-            .read_slow(project, body!(async |rx| added(rx, project, moves, newest, held).await))
+            .read_slow(project, body!(async |rx| added(rx, project, revisions, newest, held).await))
             .await?;
         let Some(added) = added else {
             lock(&self.slot).throw_away(project);
@@ -165,10 +196,10 @@ impl EmailSearchCaches {
         if kept.writing.iter().any(|(number, _)| *number == project) {
             return;
         }
-        let (db, to) = (self.db.clone(), Arc::clone(&self.slot));
+        let (db, to, limit) = (self.db.clone(), Arc::clone(&self.slot), self.limit);
         let task = tokio::spawn(async move {
-            match write(&db, project).await {
-                Ok(Some(cache)) => lock(&to).put(project, cache),
+            match write(&db, project, limit).await {
+                Ok(Some(cache)) => lock(&to).put(project, cache, limit),
                 Ok(None) => {}
                 Err(error) => tracing::debug!(%error, "the addresses of a project could not be read"),
             }
@@ -177,9 +208,10 @@ impl EmailSearchCaches {
     }
 }
 
-async fn write(db: &Db, project: ProjectNumber) -> Result<Option<Cache>> {
-    let moves = db.read(body!(async |rx| sums(rx, project).await)).await?.1;
-    let mut cache = Cache::new(moves);
+/// Reads the addresses of a project; `None` when they take more bytes than `limit`, which the first of them tell already.
+async fn write(db: &Db, project: ProjectNumber, limit: usize) -> Result<Option<Cache>> {
+    let (contacts, revisions) = db.read(body!(async |rx| sums(rx, project).await)).await?;
+    let mut cache = Cache::new(revisions);
     loop {
         let newest = cache.newest;
         let step = db.read_in_background(project, body!(async |rx| after(rx, project, newest, STEP).await));
@@ -188,7 +220,7 @@ async fn write(db: &Db, project: ProjectNumber) -> Result<Option<Cache>> {
         if step.len() < STEP as usize {
             return Ok(Some(cache));
         }
-        if cache.lines.len() > BYTES {
+        if cache.bytes_of(contacts.max(cache.count)) > limit {
             return Ok(None);
         }
     }
@@ -210,27 +242,23 @@ async fn after(
 
 /// How many contacts a project has, and how many of them were removed or got another address so far.
 async fn sums(rx: &Rx<'_>, project: ProjectNumber) -> Result<(i64, i64)> {
-    rx.one(
-        "select cast(coalesce(sum(case when kind = 'contacts' then value end), 0) as {int}), \
-         cast(coalesce(sum(case when kind = 'moves' then value end), 0) as {int}) \
-         from counters where project_id = $1 and kind {in $2} and name = ''",
-        &[project.into(), Arg::Texts(vec![Some("contacts".into()), Some("moves".into())])],
-        |r| Ok((r.get(0)?, r.get(1)?)),
-    )
-    .await
+    Ok((
+        counter::value(rx, project, Counter::Contacts, "").await?,
+        counter::value(rx, project, Counter::AddressRevisions, "").await?,
+    ))
 }
 
 /// What has to be added to a cache for it to be complete; `None` when that is not enough.
 async fn added(
     rx: &Rx<'_>,
     project: ProjectNumber,
-    moves: i64,
+    revisions: i64,
     newest: ContactId,
     held: i64,
 ) -> Result<Option<Vec<(ContactId, String)>>> {
     let added = after(rx, project, newest, STEP).await?;
-    let (contacts, moves_now) = sums(rx, project).await?;
-    Ok((moves == moves_now && held + added.len() as i64 == contacts).then_some(added))
+    let (contacts, revised_now) = sums(rx, project).await?;
+    Ok((revisions == revised_now && held + added.len() as i64 == contacts).then_some(added))
 }
 
 #[cfg(test)]
@@ -244,5 +272,19 @@ mod tests {
         cache.add(&[(id, "anna@anna.example".into()), (id, "bob@host.example".into())]);
         assert_eq!([cache.holding("anna"), cache.holding("example"), cache.holding("bob")], [1, 2, 1]);
         assert_eq!([cache.holding("nobody"), cache.holding("e\nbob")], [0, 0]);
+    }
+
+    #[test]
+    fn addresses_of_many_blocks_are_counted_and_their_memory_is_known_after_the_first() {
+        let mut cache = Cache::new(0);
+        let id = ContactId::first_of(Timestamp(1));
+        let contacts: Vec<_> = (0..20_000).map(|n| (id, format!("person-{n}@host.example"))).collect();
+        for _ in 0..3 {
+            cache.add(&contacts);
+        }
+        assert_eq!((cache.count, cache.holding("host"), cache.holding("person-7@")), (60_000, 60_000, 3));
+        assert!((5..=7).contains(&cache.blocks.len()), "{}", cache.blocks.len());
+        assert_eq!(cache.bytes(), cache.blocks.len() * BLOCK);
+        assert_eq!(cache.bytes_of(120_000), 2 * cache.bytes());
     }
 }

@@ -2,6 +2,7 @@
 
 mod columns;
 mod database;
+mod email_search_cache;
 mod filter;
 mod mail;
 mod outcomes;

@@ -30,6 +30,8 @@ pub struct List {
     pub after: Option<ContactId>,
     /// Substring of the address, lower-cased, taken literally.
     pub search: Option<String>,
+    /// How many contacts hold the substring, where that is known. It decides only by which way they are found.
+    pub holding: Option<i64>,
     /// State of the subscription.
     pub subscribed: Option<bool>,
     /// Order.
@@ -88,7 +90,7 @@ pub(crate) async fn narrowed(
     list: &List,
     args: &mut Vec<Arg<'_>>,
 ) -> Result<Filter> {
-    let mut filter = search::filter(rx, project, list.search.as_deref(), args).await?;
+    let mut filter = search::filter(rx, project, list.search.as_deref(), list.holding, args).await?;
     if let Some(subscribed) = list.subscribed {
         args.push(subscribed.into());
         filter.condition += &format!(" and {}c.subscribed = ${}", filter.plus, args.len());

@@ -36,15 +36,17 @@ pub(crate) struct Filter {
     pub(crate) scans: bool,
 }
 
-/// The filter for a substring, its pattern appended to the arguments.
+/// The filter for a substring, its pattern appended to the arguments. `holding` is how many contacts have it, where that
+/// is known.
 pub(crate) async fn filter(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     search: Option<&str>,
+    holding: Option<i64>,
     args: &mut Vec<Arg<'_>>,
 ) -> Result<Filter> {
     let Some(search) = search.filter(|s| !s.is_empty()) else { return Ok(Filter::default()) };
-    if let Some(lookup) = lookup(rx, project, search).await? {
+    if let Some(lookup) = lookup(rx, project, search, holding).await? {
         args.push(lookup.pattern.into());
         let mut condition = lookup.condition.replace("$pattern", &format!("${}", args.len()));
         if condition.contains("$search") {
@@ -64,33 +66,50 @@ struct Lookup {
 }
 
 /// How to look a substring up in the index; `None` when there is none, or when a scan is better.
-async fn lookup(rx: &mut Rx<'_>, project: ProjectNumber, search: &str) -> Result<Option<Lookup>> {
-    if search.chars().count() < SHORTEST || !index::is_ready(rx, project).await? {
+async fn lookup(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    search: &str,
+    holding: Option<i64>,
+) -> Result<Option<Lookup>> {
+    let is_common = holding.is_some_and(|holding| holding > COMMON as i64);
+    if is_common || search.chars().count() < SHORTEST || !index::is_ready(rx, project).await? {
         return Ok(None);
     }
+    let is_rare = holding.is_some();
     if rx.is_postgres() {
-        look_up_postgres(rx, project, search).await
+        look_up_postgres(rx, project, search, is_rare).await
     } else {
-        look_up_sqlite(rx, project, search).await
+        look_up_sqlite(rx, project, search, is_rare).await
     }
 }
 
 // The project's number stands in the text of both, not in an argument: PostgreSQL uses a partial index only when it sees the
 // index's own condition, and in SQLite it is part of the table's name.
 
-async fn look_up_postgres(rx: &mut Rx<'_>, project: ProjectNumber, search: &str) -> Result<Option<Lookup>> {
+async fn look_up_postgres(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    search: &str,
+    is_rare: bool,
+) -> Result<Option<Lookup>> {
     let n = project.0;
     let escaped = search.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     let pattern = format!("%{escaped}%");
     let hits = format!("select 1 from contacts where project_id = {n} and email like $1");
-    let found = count_up_to(rx, &hits, COMMON, args![&pattern]).await?;
+    let is_rare = is_rare || count_up_to(rx, &hits, COMMON, args![&pattern]).await? <= COMMON;
     let condition = format!(
         " and c.id in (select s.id from contacts s where s.project_id = {n} and s.email like $pattern offset 0)"
     );
-    Ok((found <= COMMON).then_some(Lookup { condition, pattern }))
+    Ok(is_rare.then_some(Lookup { condition, pattern }))
 }
 
-async fn look_up_sqlite(rx: &mut Rx<'_>, project: ProjectNumber, search: &str) -> Result<Option<Lookup>> {
+async fn look_up_sqlite(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    search: &str,
+    is_rare: bool,
+) -> Result<Option<Lookup>> {
     let n = project.0;
     let pattern = trigrams(search);
     let candidates = format!("select rowid from contact_search_{n} where contact_search_{n} match");
@@ -104,9 +123,10 @@ async fn look_up_sqlite(rx: &mut Rx<'_>, project: ProjectNumber, search: &str) -
         );
         format!("{indexed} union all {}", index::not_in_it(n, search))
     };
-    let found = count_up_to(rx, &rows("$1", "$2"), COMMON, args![&pattern, search]).await?;
+    let is_rare =
+        is_rare || count_up_to(rx, &rows("$1", "$2"), COMMON, args![&pattern, search]).await? <= COMMON;
     let condition = format!(" and c.seq in ({})", rows("$pattern", "$search"));
-    Ok((found <= COMMON).then_some(Lookup { condition, pattern }))
+    Ok(is_rare.then_some(Lookup { condition, pattern }))
 }
 
 /// How many rows a query has, as far as `most` and one more.

@@ -125,7 +125,7 @@ impl Readers {
 
 fn connect_reader(path: &Path) -> Result<Connection> {
     let reader = connect(path)?;
-    reader.execute_batch("pragma query_only = on; pragma cache_size = -2048;")?;
+    reader.execute_batch("pragma query_only = on;")?;
     Ok(reader)
 }
 

@@ -44,7 +44,7 @@ pub(super) async fn agree(
             wanted.reverse();
         }
         let ids: Vec<_> = wanted.iter().map(|contact| contact.id).collect();
-        let list = List { limit: 100, after: None, search, subscribed, sort, descending };
+        let list = List { limit: 100, after: None, search, holding: None, subscribed, sort, descending };
         let next = List { limit: 2, after: ids.first().copied(), ..list.clone() };
         let said = format!("{list:?}");
         let (first, second, total) = read(db, project, (tree, segments), [list, next]).await;

@@ -37,6 +37,7 @@ pub mod mail_check;
 pub mod month;
 pub mod name;
 mod names;
+pub mod pacing;
 pub mod patch;
 pub mod project;
 mod reading;

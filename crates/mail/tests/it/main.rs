@@ -7,6 +7,8 @@ mod dns;
 #[cfg(test)]
 mod message;
 #[cfg(test)]
+mod route;
+#[cfg(test)]
 mod smtp;
 #[cfg(test)]
 mod smtp_open;

@@ -109,7 +109,6 @@ struct Slot {
 #[derive(Debug)]
 struct Kept {
     project: ProjectNumber,
-    /// As it was written; what is added later is little.
     bytes: usize,
     used: Instant,
     cache: Arc<tokio::sync::Mutex<Cache>>,
@@ -127,12 +126,24 @@ impl Slot {
         self.caches.retain(|kept| kept.project != project);
     }
 
-    /// Where there is no room, the caches that were not asked for the longest go.
     fn put(&mut self, project: ProjectNumber, cache: Cache, limit: usize) {
         self.throw_away(project);
         let bytes = cache.bytes();
         let cache = Arc::new(tokio::sync::Mutex::new(cache));
         self.caches.push(Kept { project, bytes, used: Instant::now(), cache });
+        self.make_room(limit);
+    }
+
+    /// Addresses were added to a project's cache.
+    fn grew(&mut self, project: ProjectNumber, bytes: usize, limit: usize) {
+        for kept in self.caches.iter_mut().filter(|kept| kept.project == project) {
+            kept.bytes = bytes;
+        }
+        self.make_room(limit);
+    }
+
+    /// Where there is no room, the caches that were not asked for the longest go.
+    fn make_room(&mut self, limit: usize) {
         self.caches.sort_by_key(|kept| std::cmp::Reverse(kept.used));
         let mut sum = 0;
         self.caches.retain(|kept| {
@@ -183,17 +194,22 @@ impl EmailSearchCaches {
             lock(&self.slot).throw_away(project);
             return Ok(None);
         };
-        cache.add(&added);
+        if !added.is_empty() {
+            cache.add(&added);
+            lock(&self.slot).grew(project, cache.bytes(), self.limit);
+        }
         let text = text.to_owned();
         let count = tokio::task::spawn_blocking(move || cache.holding(&text)).await;
         count.map(Some).map_err(|e| Error::Panicked(e.to_string()))
     }
 
-    /// Has a project's cache written in the background, unless it is being written already.
+    /// Has a project's cache written in the background, unless it is there or being written.
     pub fn write_soon(&self, project: ProjectNumber) {
         let mut kept = lock(&self.slot);
         kept.writing.retain(|(_, task)| !task.is_finished());
-        if kept.writing.iter().any(|(number, _)| *number == project) {
+        // one that is there already was written while the search went on
+        let is_there = kept.caches.iter().any(|kept| kept.project == project);
+        if is_there || kept.writing.iter().any(|(number, _)| *number == project) {
             return;
         }
         let (db, to, limit) = (self.db.clone(), Arc::clone(&self.slot), self.limit);

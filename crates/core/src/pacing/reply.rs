@@ -1,0 +1,186 @@
+//! What a refusal says about the source address rather than about the mail.
+
+use crate::names;
+
+names! {
+    /// What a site wants of us.
+    pub enum Signal {
+        /// To send less: too much came, or too fast.
+        Throttled = "throttled",
+        /// Fewer connections at a time.
+        Connections = "connections",
+        /// Nothing: the source address is blocked.
+        Blocked = "blocked",
+        /// The same mail later: it knows the sender from then on. Says nothing about the pace.
+        Greylisted = "greylisted",
+    }
+}
+
+/// Phrases by what they mean, in lower case. The first that is found counts.
+const PHRASES: [(Option<Signal>, &[&str]); 5] = [
+    (Some(Signal::Greylisted), &["greylist", "graylist", "grey list", "gray list", "grey-list", "postgrey"]),
+    (
+        Some(Signal::Connections),
+        &[
+            "too many connections",
+            "too many concurrent",
+            "too many simultaneous",
+            "too many sessions",
+            "too many open connections",
+            "maximum number of connections",
+            "connection limit",
+            "concurrent connections",
+            "simultaneous connections",
+        ],
+    ),
+    // the connection is spent, which the next one is not
+    (
+        None,
+        &[
+            "messages per connection",
+            "messages in this session",
+            "messages this session",
+            "message per connection",
+            "idle timeout",
+            "timeout exceeded",
+            "shutting down",
+        ],
+    ),
+    (
+        Some(Signal::Blocked),
+        &[
+            "spamhaus",
+            "block list",
+            "blocklist",
+            "blacklist",
+            "black list",
+            "denylist",
+            "blocked using",
+            "ip blocked",
+            "banned sending ip",
+            "has been blocked",
+            "temporarily blocked",
+            "permanently deferred",
+            "is listed",
+            "(s3140)",
+            "(s3150)",
+        ],
+    ),
+    (
+        Some(Signal::Throttled),
+        &[
+            "rate limit",
+            "ratelimit",
+            "throttl",
+            "too many messages",
+            "too many emails",
+            "too many mails",
+            "too many recipients from",
+            "unusual rate",
+            "unexpected volume",
+            "too fast",
+            "too quickly",
+            "slow down",
+            "try again slower",
+            "reduce your",
+            "quota exceeded for",
+        ],
+    ),
+];
+
+/// Phrases about a mailbox, which say nothing about the source.
+const OF_A_MAILBOX: [&str; 4] =
+    ["the user you are trying to contact", "mailbox", "recipient is receiving", "over quota"];
+
+/// What a refusal says about the source; `None` where it is about the mail, its recipient, or the connection alone. Of a
+/// reply without any known phrase, 421 and enhanced codes of the form 4.7.x slow down (RFC 3463 section 3.8: security
+/// and policy).
+pub fn signal(code: u16, enhanced: Option<(u16, u16, u16)>, text: &str) -> Option<Signal> {
+    if !(400..600).contains(&code) {
+        return None;
+    }
+    let text = text.to_ascii_lowercase();
+    let has = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
+    if has(&OF_A_MAILBOX) {
+        return None;
+    }
+    if let Some((meaning, _)) = PHRASES.iter().find(|(_, phrases)| has(phrases)) {
+        // what is greylisted is taken later: a refusal for good is something else
+        return meaning.filter(|meaning| code < 500 || *meaning == Signal::Blocked);
+    }
+    let is_policy = matches!(enhanced, Some((4, 7, _)));
+    (code < 500 && (code == 421 || is_policy)).then_some(Signal::Throttled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The code, the enhanced code and the text of a reply, and what it means.
+    type Case = (u16, Option<(u16, u16, u16)>, &'static str, Option<Signal>);
+
+    #[test]
+    fn replies_of_large_receivers_are_understood() {
+        let rate =
+            "Our system has detected an unusual rate of unsolicited mail originating from your IP address.";
+        let cases: [Case; 14] = [
+            (421, Some((4, 7, 28)), rate, Some(Signal::Throttled)),
+            (
+                421,
+                Some((4, 7, 0)),
+                "[TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume",
+                Some(Signal::Throttled),
+            ),
+            (
+                451,
+                Some((4, 7, 652)),
+                "The mail server [192.0.2.1] has exceeded the maximum number of connections.",
+                Some(Signal::Connections),
+            ),
+            (
+                451,
+                Some((4, 7, 650)),
+                "The mail server [192.0.2.1] has been temporarily rate limited due to IP reputation.",
+                Some(Signal::Throttled),
+            ),
+            (
+                550,
+                Some((5, 7, 1)),
+                "Unfortunately, messages from [192.0.2.1] weren't sent. Please contact your Internet service provider since part of their network is on our block list (S3150).",
+                Some(Signal::Blocked),
+            ),
+            (
+                554,
+                Some((5, 7, 1)),
+                "Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org",
+                Some(Signal::Blocked),
+            ),
+            (421, None, "Too many sessions opened", Some(Signal::Connections)),
+            (
+                450,
+                Some((4, 2, 0)),
+                "<a@example.org>: Recipient address rejected: Greylisted, see postgrey",
+                Some(Signal::Greylisted),
+            ),
+            (
+                450,
+                Some((4, 2, 1)),
+                "The user you are trying to contact is receiving mail at a rate that prevents additional messages from being delivered.",
+                None,
+            ),
+            (421, None, "Too many messages in this session", None),
+            (421, Some((4, 4, 2)), "mx.example.org Error: timeout exceeded", None),
+            (421, None, "Service not available", Some(Signal::Throttled)),
+            (452, Some((4, 2, 2)), "The email account that you tried to reach is over quota", None),
+            (550, Some((5, 1, 1)), "No such user here", None),
+        ];
+        for (code, enhanced, text, wanted) in cases {
+            assert_eq!(signal(code, enhanced, text), wanted, "{code} {text}");
+        }
+    }
+
+    #[test]
+    fn what_was_taken_says_nothing() {
+        assert_eq!(signal(250, Some((2, 0, 0)), "queued, not throttled"), None);
+    }
+}

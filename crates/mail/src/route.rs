@@ -1,0 +1,186 @@
+//! Where mail for a domain goes (RFC 5321 section 5.1), and which site that is.
+//!
+//! A **site** is whoever runs the mail servers: thousands of domains have the same one, and what it takes of us it takes of
+//! them together. Its name is the domain that its servers are in: that of a large receiver from the table of
+//! [`mailwright_core::pacing::limits`], else the registered domains of the servers.
+
+use std::net::IpAddr;
+
+use mailwright_core::pacing::limits::receiver_of;
+
+use crate::dns::{Answer, Dns};
+
+/// Most mail servers of a domain that are tried.
+pub const MOST_SERVERS: usize = 20;
+/// Most registered domains in the name of a site.
+const MOST_DOMAINS: usize = 3;
+
+/// Where mail for a domain goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Route {
+    /// To these servers, the best first; never empty.
+    Servers(Vec<MailServer>),
+    /// Nowhere: the domain takes no mail, a null MX says (RFC 7505).
+    Refused,
+    /// Nowhere: there is no such domain, or it has neither mail servers nor an address.
+    Nowhere,
+    /// The name server gave no answer that can be used; that may pass.
+    Unknown,
+}
+
+/// A mail server of a domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailServer {
+    /// The lower, the sooner it is tried.
+    pub preference: u16,
+    /// Its name, in lower case and without the final dot.
+    pub host: String,
+}
+
+/// The addresses of a mail server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Addresses {
+    /// Of both kinds in turns, IPv6 first, so that a second try is one of the other kind; never empty.
+    Known(Vec<IpAddr>),
+    /// It has none.
+    None,
+    /// The name server gave no answer that can be used; that may pass.
+    Unknown,
+}
+
+impl Dns {
+    /// Where mail for a domain goes. `random` gives the order of servers that are equally good: the same number, the same
+    /// order.
+    pub async fn route(&self, domain: &str, random: u64) -> Route {
+        match self.ask_mx(domain).await {
+            Answer::Records(servers) => of_records(servers, random),
+            // what has no MX record is its own mail server
+            Answer::NoData => match self.addresses(domain).await {
+                Addresses::Known(_) => {
+                    Route::Servers(vec![MailServer { preference: 0, host: domain.to_owned() }])
+                }
+                Addresses::None => Route::Nowhere,
+                Addresses::Unknown => Route::Unknown,
+            },
+            Answer::NoName => Route::Nowhere,
+            Answer::Unknown => Route::Unknown,
+        }
+    }
+
+    /// The addresses of a mail server.
+    pub async fn addresses(&self, host: &str) -> Addresses {
+        let (v6, v4) = tokio::join!(self.ask_aaaa(host), self.ask_a(host));
+        let is_known = |answer: &Answer<IpAddr>| !matches!(answer, Answer::Unknown);
+        let all_known = is_known(&v6) && is_known(&v4);
+        let (mut v6, mut v4) = (records(v6).into_iter(), records(v4).into_iter());
+        let mut addresses = Vec::new();
+        loop {
+            let (six, four) = (v6.next(), v4.next());
+            if six.is_none() && four.is_none() {
+                break;
+            }
+            addresses.extend([six, four].into_iter().flatten());
+        }
+        match (addresses.is_empty(), all_known) {
+            (false, _) => Addresses::Known(addresses),
+            (true, true) => Addresses::None,
+            (true, false) => Addresses::Unknown,
+        }
+    }
+}
+
+fn records(answer: Answer<IpAddr>) -> Vec<IpAddr> {
+    match answer {
+        Answer::Records(records) => records,
+        Answer::NoData | Answer::NoName | Answer::Unknown => Vec::new(),
+    }
+}
+
+fn of_records(records: Vec<(u16, String)>, random: u64) -> Route {
+    let mut servers: Vec<MailServer> = records
+        .into_iter()
+        .filter(|(_, host)| !host.is_empty())
+        .map(|(preference, host)| MailServer { preference, host })
+        .collect();
+    if servers.is_empty() {
+        return Route::Refused;
+    }
+    servers.sort_by_key(|server| (server.preference, mixed(&server.host, random)));
+    servers.dedup_by(|a, b| a.host == b.host);
+    servers.truncate(MOST_SERVERS);
+    Route::Servers(servers)
+}
+
+/// A number of a host that is another one for each `random` (FNV-1a, from there on).
+fn mixed(host: &str, random: u64) -> u64 {
+    let seed = 0xcbf2_9ce4_8422_2325 ^ random;
+    host.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The name of the site that runs mail servers.
+pub fn site(servers: &[MailServer]) -> String {
+    let best = servers.first().map_or("", |server| server.host.as_str());
+    if let Some(receiver) = receiver_of(best)
+        && let Some(domain) = receiver.hosts.first()
+    {
+        return domain.clone();
+    }
+    let mut domains: Vec<&str> =
+        servers.iter().map(|server| psl::domain_str(&server.host).unwrap_or(&server.host)).collect();
+    domains.sort_unstable();
+    domains.dedup();
+    domains.truncate(MOST_DOMAINS);
+    domains.join("+")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn servers(hosts: &[(u16, &str)]) -> Vec<(u16, String)> {
+        hosts.iter().map(|(preference, host)| (*preference, (*host).to_owned())).collect()
+    }
+
+    fn hosts(route: &Route) -> Vec<&str> {
+        match route {
+            Route::Servers(servers) => servers.iter().map(|server| server.host.as_str()).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn equal_servers_come_in_every_order_and_better_ones_always_first() {
+        let records = servers(&[(20, "c"), (10, "a"), (10, "b"), (10, "a")]);
+        let mut firsts = [0, 0];
+        for random in 0..1_000_u64 {
+            let route = of_records(records.clone(), random.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let hosts = hosts(&route);
+            assert_eq!((hosts.len(), hosts[2]), (3, "c"));
+            firsts[usize::from(hosts[0] == "b")] += 1;
+        }
+        assert!(firsts.iter().all(|count| (300..700).contains(count)), "{firsts:?}");
+        assert_eq!(of_records(records.clone(), 7), of_records(records, 7));
+    }
+
+    #[test]
+    fn a_null_mx_refuses_and_beside_others_it_is_nothing() {
+        assert_eq!(of_records(servers(&[(0, "")]), 1), Route::Refused);
+        assert_eq!(hosts(&of_records(servers(&[(0, ""), (10, "a")]), 1)), ["a"]);
+        let many: Vec<_> = (0..50).map(|n| (n, format!("mx{n}"))).collect();
+        assert_eq!(hosts(&of_records(many, 1)).len(), MOST_SERVERS);
+    }
+
+    #[test]
+    fn domains_of_one_receiver_are_one_site() {
+        let site_of = |hosts: &[(u16, &str)]| match of_records(servers(hosts), 1) {
+            Route::Servers(servers) => site(&servers),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(site_of(&[(0, "a-com.mail.protection.outlook.com")]), "mail.protection.outlook.com");
+        assert_eq!(site_of(&[(0, "b-org.mail.protection.outlook.com")]), "mail.protection.outlook.com");
+        assert_eq!(site_of(&[(0, "hotmail-com.olc.protection.outlook.com")]), "olc.protection.outlook.com");
+        assert_eq!(site_of(&[(1, "aspmx.l.google.com"), (10, "alt3.aspmx.l.google.com")]), "google.com");
+        assert_eq!(site_of(&[(1, "mx1.mail.example.co.uk"), (2, "mx2.example.co.uk")]), "example.co.uk");
+        assert_eq!(site_of(&[(1, "mx.b.example"), (1, "mx.a.example")]), "a.example+b.example");
+    }
+}

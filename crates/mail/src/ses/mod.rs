@@ -1,0 +1,3 @@
+//! Amazon SES: how requests to it are signed.
+
+pub mod signature;

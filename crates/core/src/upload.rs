@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::names;
+use crate::{hex, names};
 
 names! {
     /// What a picture is, by the name of its media type.
@@ -64,11 +64,7 @@ impl PictureName {
 
     /// The hash in hexadecimal.
     pub fn hex(&self) -> String {
-        let mut text = String::with_capacity(2 * self.hash.len());
-        for byte in self.hash {
-            text += &format!("{byte:02x}");
-        }
-        text
+        hex::encode(&self.hash)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
+use mailwright_core::pauses::Pauses;
 use mailwright_core::time::Timestamp;
 
 /// The first pause after a failure; it doubles with each further one in a row.
@@ -43,7 +44,7 @@ impl<K: Copy + Eq + Hash> Rests<K> {
     pub(super) fn failed(&mut self, key: K, is_temporary: bool, now: Timestamp) -> Duration {
         let rest = self.0.entry(key).or_default();
         let longest = if is_temporary { LONGEST_TEMPORARY } else { LONGEST };
-        let pause = FIRST.saturating_mul(1 << rest.failures.min(10)).min(longest);
+        let pause = Pauses { first: FIRST, longest }.after(rest.failures);
         *rest = Rest { until: Some(now.plus(pause)), failures: rest.failures.saturating_add(1) };
         pause
     }

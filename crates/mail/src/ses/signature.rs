@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Write as _};
 
+use mailwright_core::hex;
 use mailwright_core::time::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use ring::digest::{SHA256, digest};
@@ -76,8 +77,10 @@ pub fn signed_headers(
     let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
     let credential = format!("{day}/{}/{}/aws4_request", scope.region, scope.service);
     let canonical = canonical(request, &headers, &names);
-    let to_sign =
-        format!("{ALGORITHM}\n{time}\n{credential}\n{}", hex(digest(&SHA256, canonical.as_bytes()).as_ref()));
+    let to_sign = format!(
+        "{ALGORITHM}\n{time}\n{credential}\n{}",
+        hex::encode(digest(&SHA256, canonical.as_bytes()).as_ref())
+    );
     let parts = [day, scope.region, scope.service, "aws4_request", &to_sign];
     let start = format!("AWS4{}", key.secret).into_bytes();
     let signature = parts
@@ -86,7 +89,7 @@ pub fn signed_headers(
     let authorization = format!(
         "{ALGORITHM} Credential={}/{credential}, SignedHeaders={names}, Signature={}",
         key.id,
-        hex(&signature)
+        hex::encode(&signature)
     );
     added.push(("authorization", authorization));
     added
@@ -105,7 +108,7 @@ fn canonical(request: &Request<'_>, headers: &[(&str, &str)], names: &str) -> St
         let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
         let _ = writeln!(lines, "{name}:{value}");
     }
-    let body = hex(digest(&SHA256, request.body).as_ref());
+    let body = hex::encode(digest(&SHA256, request.body).as_ref());
     format!("{}\n{path}\n{query}\n{lines}\n{names}\n{body}", request.method)
 }
 
@@ -114,13 +117,6 @@ fn compact(now: Timestamp) -> String {
     let text = now.to_string();
     let digits: String = text.chars().take_while(|c| *c != '.').filter(|c| *c != '-' && *c != ':').collect();
     format!("{digits}Z")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

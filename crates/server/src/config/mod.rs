@@ -362,11 +362,11 @@ impl Config {
             segments: SegmentSettings {
                 refresh_interval: Duration::from_secs(self.segments.refresh_interval_seconds),
                 columns: ColumnLimits {
-                    bytes: usize::try_from(self.segments.memory_mb * 1024 * 1024).unwrap_or(usize::MAX),
+                    bytes: megabytes(self.segments.memory_mb),
                     contacts: i64::try_from(self.segments.memory_from_contacts).unwrap_or(i64::MAX),
                 },
             },
-            search_bytes: usize::try_from(self.search.memory_mb * 1024 * 1024).unwrap_or(usize::MAX),
+            search_bytes: megabytes(self.search.memory_mb),
             tracking: self.tracking.settings(),
             accounts: AccountSettings {
                 disable_signups: self.disable_signups,
@@ -384,4 +384,9 @@ impl Config {
             billing: self.billing.settings()?,
         })
     }
+}
+
+/// Megabytes of memory, in bytes.
+fn megabytes(count: u64) -> usize {
+    usize::try_from(count * 1024 * 1024).unwrap_or(usize::MAX)
 }

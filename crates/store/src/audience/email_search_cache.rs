@@ -95,13 +95,13 @@ fn lines_with(finder: &Finder<'_>, lines: &[u8]) -> i64 {
 #[derive(Debug)]
 pub struct EmailSearchCaches {
     db: Db,
-    /// Most bytes of all caches together.
-    limit: usize,
     slot: Arc<Mutex<Slot>>,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
+    /// Most bytes of all caches together.
+    limit: usize,
     caches: Vec<Kept>,
     writing: Vec<(ProjectNumber, AbortHandle)>,
 }
@@ -116,44 +116,48 @@ struct Kept {
 
 impl Slot {
     fn take_out(&mut self, project: ProjectNumber) -> Option<Arc<tokio::sync::Mutex<Cache>>> {
-        self.caches.retain(|kept| kept.used.elapsed() < IDLE);
+        self.drop_idle();
         let kept = self.caches.iter_mut().find(|kept| kept.project == project)?;
         kept.used = Instant::now();
         Some(Arc::clone(&kept.cache))
+    }
+
+    fn drop_idle(&mut self) {
+        self.caches.retain(|kept| kept.used.elapsed() < IDLE);
     }
 
     fn throw_away(&mut self, project: ProjectNumber) {
         self.caches.retain(|kept| kept.project != project);
     }
 
-    fn put(&mut self, project: ProjectNumber, cache: Cache, limit: usize) {
+    fn put(&mut self, project: ProjectNumber, cache: Cache) {
         self.throw_away(project);
         let bytes = cache.bytes();
         let cache = Arc::new(tokio::sync::Mutex::new(cache));
         self.caches.push(Kept { project, bytes, used: Instant::now(), cache });
-        self.make_room(limit);
+        self.make_room();
     }
 
     /// Addresses were added to a project's cache.
-    fn grew(&mut self, project: ProjectNumber, bytes: usize, limit: usize) {
+    fn grew(&mut self, project: ProjectNumber, bytes: usize) {
         for kept in self.caches.iter_mut().filter(|kept| kept.project == project) {
             kept.bytes = bytes;
         }
-        self.make_room(limit);
+        self.make_room();
     }
 
     /// Where there is no room, the caches that were not asked for the longest go.
-    fn make_room(&mut self, limit: usize) {
+    fn make_room(&mut self) {
         self.caches.sort_by_key(|kept| std::cmp::Reverse(kept.used));
         let mut sum = 0;
         self.caches.retain(|kept| {
             sum += kept.bytes;
-            sum <= limit
+            sum <= self.limit
         });
     }
 
     fn bytes(&mut self) -> usize {
-        self.caches.retain(|kept| kept.used.elapsed() < IDLE);
+        self.drop_idle();
         self.caches.iter().map(|kept| kept.bytes).sum()
     }
 }
@@ -173,7 +177,7 @@ fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
 impl EmailSearchCaches {
     /// No caches yet; those to come take `limit` bytes together at most.
     pub fn new(db: Db, limit: usize) -> Self {
-        Self { db, limit, slot: Arc::default() }
+        Self { db, slot: Arc::new(Mutex::new(Slot { limit, ..Slot::default() })) }
     }
 
     /// How many bytes the caches take. Those that nobody asked for long enough are thrown away.
@@ -196,7 +200,7 @@ impl EmailSearchCaches {
         };
         if !added.is_empty() {
             cache.add(&added);
-            lock(&self.slot).grew(project, cache.bytes(), self.limit);
+            lock(&self.slot).grew(project, cache.bytes());
         }
         let text = text.to_owned();
         let count = tokio::task::spawn_blocking(move || cache.holding(&text)).await;
@@ -212,10 +216,10 @@ impl EmailSearchCaches {
         if is_there || kept.writing.iter().any(|(number, _)| *number == project) {
             return;
         }
-        let (db, to, limit) = (self.db.clone(), Arc::clone(&self.slot), self.limit);
+        let (db, to, limit) = (self.db.clone(), Arc::clone(&self.slot), kept.limit);
         let task = tokio::spawn(async move {
             match write(&db, project, limit).await {
-                Ok(Some(cache)) => lock(&to).put(project, cache, limit),
+                Ok(Some(cache)) => lock(&to).put(project, cache),
                 Ok(None) => {}
                 Err(error) => tracing::debug!(%error, "the addresses of a project could not be read"),
             }

@@ -4,33 +4,25 @@
 
 use std::time::Duration;
 
-use mailwright_core::ids::{ContactId, ProjectNumber};
-use mailwright_core::time::Timestamp;
 use mailwright_store::audience::email_search_cache::EmailSearchCaches;
 use mailwright_store::insight::counter::Counter;
 use mailwright_store::insight::deltas::Deltas;
-use mailwright_store::{Arg, Db, args, body};
+use mailwright_store::{Db, body};
 
 use crate::database::{TestDatabase, both_engines};
+use crate::search::{NOW, PROJECT, insert};
 
-const NOW: Timestamp = Timestamp(1_741_608_000_000);
-const PROJECT: ProjectNumber = ProjectNumber(7);
 /// Room for many addresses.
 const ROOM: usize = 1 << 24;
 
 /// Adds contacts, and counts so many addresses that changed.
 async fn add(db: &Db, names: &[&str], revisions: i64) {
-    let names: Vec<String> = names.iter().map(|name| format!("{name}@example.com")).collect();
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     db.write(body!(async |tx| {
-        let mut deltas = Deltas::default();
-        for email in &names {
-            tx.execute_one(
-                "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
-                 values ($1, $2, $3, true, {json $5}, 1, $4, $4)",
-                args![PROJECT, ContactId::new(NOW, rand::random()), email, NOW, Arg::Json("{}".into())],
-            )
-            .await?;
+        for name in &names {
+            insert(tx, PROJECT, name).await?;
         }
+        let mut deltas = Deltas::default();
         deltas.add(PROJECT, Counter::Contacts, "", names.len() as i64);
         deltas.add(PROJECT, Counter::AddressRevisions, "", revisions);
         deltas.save(tx).await

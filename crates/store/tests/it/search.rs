@@ -12,8 +12,8 @@ use mailwright_store::{Arg, Db, Error, Result, Tx, args, body};
 
 use crate::database::TestDatabase;
 
-const NOW: Timestamp = Timestamp(1_741_608_000_000);
-const PROJECT: ProjectNumber = ProjectNumber(7);
+pub(crate) const NOW: Timestamp = Timestamp(1_741_608_000_000);
+pub(crate) const PROJECT: ProjectNumber = ProjectNumber(7);
 const OTHER: ProjectNumber = ProjectNumber(8);
 
 /// A large project, as far as its counter goes, with an index.
@@ -33,7 +33,7 @@ async fn add(db: &Db, project: ProjectNumber, name: &str) {
     db.write(body!(async |tx| insert(tx, project, &name).await)).await.unwrap();
 }
 
-async fn insert(tx: &Tx<'_>, project: ProjectNumber, name: &str) -> Result<()> {
+pub(crate) async fn insert(tx: &Tx<'_>, project: ProjectNumber, name: &str) -> Result<()> {
     tx.execute_one(
         "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
          values ($1, $2, $3, true, {json $5}, 1, $4, $4)",

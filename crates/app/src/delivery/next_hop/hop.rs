@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use mailwright_core::email::Lane;
 use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_core::pauses::Pauses;
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::sending::email::Claimed;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use super::pace::{Meter, Paces};
-use super::pool::{Ask, Pauses, Pool, Purpose, Rules, Trouble, Waiting};
+use super::pool::{Ask, Pool, Purpose, Rules, Trouble, Waiting};
 use super::project_news::News;
 use super::refusals::Refusals;
 use super::state::{State, Withdrawn};

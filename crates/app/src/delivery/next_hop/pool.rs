@@ -14,21 +14,8 @@ use std::time::Duration;
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::names;
+use mailwright_core::pauses::Pauses;
 use mailwright_core::time::Timestamp;
-
-/// Pauses that double with every failure.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pauses {
-    pub(super) first: Duration,
-    pub(super) longest: Duration,
-}
-
-impl Pauses {
-    /// The pause after a failure that `failures` others came before.
-    pub(super) fn after(self, failures: u32) -> Duration {
-        self.first.saturating_mul(1 << failures.min(20)).min(self.longest)
-    }
-}
 
 /// The limits and pauses of a pool.
 #[derive(Debug, Clone, Copy)]

@@ -9,9 +9,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_core::pauses::Pauses;
 use mailwright_core::time::Timestamp;
-
-use super::pool::Pauses;
 
 /// Different mails of a project that have to be refused in a row.
 const SEVERAL: usize = 3;

@@ -29,14 +29,13 @@ pub use self::grant::{Grant, PaceReason, Report, Wait, Wish};
 use self::rate::Rate;
 use super::limits::Limits;
 use super::reply::Signal;
+use crate::pauses::Pauses;
 use crate::time::Timestamp;
 
 /// Rests after throttling.
-const FIRST_REST: Duration = Duration::from_mins(1);
-const LONGEST_REST: Duration = Duration::from_hours(1);
+const RESTS: Pauses = Pauses { first: Duration::from_mins(1), longest: Duration::from_hours(1) };
 /// Pauses after a block, and the part of the rate that is left after one.
-const FIRST_PAUSE: Duration = Duration::from_hours(1);
-const LONGEST_PAUSE: Duration = Duration::from_hours(24);
+const PAUSES: Pauses = Pauses { first: Duration::from_hours(1), longest: Duration::from_hours(24) };
 const AFTER_BLOCK: f64 = 0.1;
 /// How soon a process asks again that got no connection.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -182,12 +181,12 @@ impl Pace {
         self.rests = if is_soon { self.rests + 1 } else { 1 };
         self.rate.halve(!is_soon, now);
         self.connections.lower(self.connections.most() / 2, now);
-        self.rest_until = now.plus(doubled(FIRST_REST, self.rests - 1, LONGEST_REST));
+        self.rest_until = now.plus(RESTS.after(self.rests - 1));
         self.since_rest = 0.0;
     }
 
     fn pause(&mut self, now: Timestamp) {
-        self.blocked_until = now.plus(doubled(FIRST_PAUSE, self.blocks, LONGEST_PAUSE));
+        self.blocked_until = now.plus(PAUSES.after(self.blocks));
         self.blocks += 1;
         self.rate.reduce_to(AFTER_BLOCK, now);
         self.connections.lower(1, now);
@@ -202,11 +201,6 @@ impl Pace {
             self.reply.clear();
         }
     }
-}
-
-/// A time that doubles so often, up to the longest.
-fn doubled(first: Duration, times: u32, longest: Duration) -> Duration {
-    first.saturating_mul(1 << times.min(10)).min(longest)
 }
 
 #[cfg(test)]

@@ -147,10 +147,10 @@ fn a_block_pauses_and_an_operator_may_end_it() {
     let mut pace = throttled(100);
     pace.step(1, &said(Signal::Blocked), wish(10, 1), LIMITS, NOW);
     let wait = pace.stands_still(NOW).unwrap();
-    assert_eq!((wait.reason, wait.until.since(NOW)), (PaceReason::Blocked, FIRST_PAUSE));
+    assert_eq!((wait.reason, wait.until.since(NOW)), (PaceReason::Blocked, PAUSES.first));
     assert_eq!(pace.per_minute(), Some(5.0));
     pace.step(1, &said(Signal::Blocked), wish(10, 1), LIMITS, wait.until);
-    assert_eq!(pace.stands_still(wait.until).unwrap().until.since(wait.until), 2 * FIRST_PAUSE);
+    assert_eq!(pace.stands_still(wait.until).unwrap().until.since(wait.until), 2 * PAUSES.first);
     pace.resume(wait.until);
     assert_eq!(pace.stands_still(wait.until), None);
 }

@@ -63,6 +63,8 @@ export function Preview({ file, mapping, onMapping }: { file: File; mapping: Map
       </Section>
     );
   }
+  // a change made while the one before is still looked at adds to it
+  const columns = isPlaceholderData ? mapped(data.columns, mapping) : data.columns;
   return (
     <div className="space-y-6" aria-busy={isPlaceholderData}>
       {data.problem && (
@@ -74,7 +76,7 @@ export function Preview({ file, mapping, onMapping }: { file: File; mapping: Map
         </Banner>
       )}
       <Section title={t.columns} lead={t.columnsLead}>
-        <Columns columns={data.columns} fresh={data.willCreateFields} onMapping={onMapping} />
+        <Columns columns={columns} fresh={data.willCreateFields} onMapping={onMapping} />
         {data.willCreateFields.length > 0 && (
           <p className="mt-3">
             {t.willCreate(data.willCreateFields.length)} <span className="font-mono break-words">{data.willCreateFields.join(', ')}</span>

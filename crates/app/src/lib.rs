@@ -29,7 +29,7 @@ use mailwright_core::time::Clock;
 use mailwright_mail::dns::Dns;
 use mailwright_store::Db;
 
-pub use delivery::Transport;
+pub use delivery::{DirectConfig, Transport};
 pub use error::{Error, Resource, Result, SignInRefusal};
 pub use mailwright_store::project::api_key::KeyKind;
 

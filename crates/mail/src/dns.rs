@@ -164,6 +164,15 @@ impl Dns {
         .await
     }
 
+    /// The names that an address says it has (its reverse names).
+    pub async fn ptr(&self, address: IpAddr) -> Result<Vec<String>, DnsError> {
+        self.records(&Name::from(address).to_ascii(), RecordType::PTR, |data| match data {
+            RData::PTR(name) => Some(host(&name.0)),
+            _ => None,
+        })
+        .await
+    }
+
     /// As [`Dns::mx`], in no order.
     pub(crate) async fn ask_mx(&self, name: &str) -> Answer<(u16, String)> {
         self.ask(name, RecordType::MX, mail_server).await

@@ -29,7 +29,7 @@ pub enum Route {
 }
 
 /// A mail server of a domain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MailServer {
     /// The lower, the sooner it is tried.
     pub preference: u16,

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
+use mailwright_app::App;
 use mailwright_app::background::tasks::Tasks;
 use mailwright_app::copies::{self, CopySettings, InstanceFiles};
 use mailwright_app::project::bootstrap::Bootstrap;
 use mailwright_app::secret::InstanceSecret;
 use mailwright_app::settings::BaseUrl;
-use mailwright_app::{App, Transport};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_store::Db;
 use tokio::net::TcpListener;
@@ -62,7 +62,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     if app.settings().allow_private_networks {
         tracing::warn!("requests to addresses that users give may go to private networks");
     }
-    if matches!(config.transport()?, Transport::Smtp(_)) && !app.settings().base_url.is_https() {
+    if config.mail_leaves() && !app.settings().base_url.is_https() {
         tracing::warn!(
             base_url = %app.settings().base_url,
             "the links in mails are not https, so mail programs do not offer to unsubscribe with one click; \

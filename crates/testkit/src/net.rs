@@ -39,8 +39,13 @@ pub fn allow_connections(count: usize) {
     }
 }
 
+/// Listens on a port of 127.0.0.1.
+pub(crate) async fn listen(port: u16) -> tokio::net::TcpListener {
+    listen_at(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), None).await
+}
+
 /// Binds a listener to a port of 127.0.0.1, waiting a little for one that is just being given up.
-pub(crate) async fn listen(port: u16, receive_buffer: Option<u32>) -> tokio::net::TcpListener {
+pub(crate) async fn listen_at(at: SocketAddr, receive_buffer: Option<u32>) -> tokio::net::TcpListener {
     let mut tries = 0;
     loop {
         let socket = TcpSocket::new_v4().unwrap();
@@ -48,11 +53,10 @@ pub(crate) async fn listen(port: u16, receive_buffer: Option<u32>) -> tokio::net
         if let Some(bytes) = receive_buffer {
             socket.set_recv_buffer_size(bytes).unwrap();
         }
-        let bound =
-            socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).and_then(|()| socket.listen(1024));
+        let bound = socket.bind(at).and_then(|()| socket.listen(1024));
         match bound {
             Ok(listener) => return listener,
-            Err(error) if tries == 250 => panic!("cannot listen on 127.0.0.1:{port}: {error}"),
+            Err(error) if tries == 250 => panic!("cannot listen on {at}: {error}"),
             Err(_) => {
                 tries += 1;
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -95,7 +99,7 @@ impl TcpProxy {
     /// Lets connections through again.
     pub async fn restore(&self) {
         self.cut().await;
-        let listener = listen(self.port, None).await;
+        let listener = listen(self.port).await;
         let target = self.target.clone();
         let accepting = tokio::spawn(async move {
             // Aborted with this task, because a set of tasks aborts what it holds when it is dropped.
@@ -132,7 +136,7 @@ mod tests {
 
     async fn echo() -> (u16, JoinHandle<()>) {
         let port = free_port();
-        let listener = listen(port, None).await;
+        let listener = listen(port).await;
         let task = tokio::spawn(async move {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();

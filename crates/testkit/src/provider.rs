@@ -71,7 +71,7 @@ impl Provider {
     /// Starts a provider.
     pub async fn start() -> Self {
         let port = free_port();
-        let listener = listen(port, None).await;
+        let listener = listen(port).await;
         let books = Arc::<Mutex<Books>>::default();
         let shared = Arc::clone(&books);
         let accepting = tokio::spawn(async move {

@@ -62,7 +62,7 @@ impl Receiver {
     /// Starts a receiver.
     pub async fn start(script: impl Fn(&Call, usize) -> Reply + Send + Sync + 'static) -> Self {
         let port = free_port();
-        let listener = listen(port, None).await;
+        let listener = listen(port).await;
         let calls = Arc::<Mutex<Vec<Call>>>::default();
         let (shared, script): (_, Arc<Script>) = (Arc::clone(&calls), Arc::new(script));
         let accepting = tokio::spawn(async move {

@@ -4,6 +4,7 @@
 //! Projects take turns (`turns.rs`) in the claims, and again among the claimed mails. The instance's rate is spent when
 //! a mail leaves the queue, because the order of lanes and projects is decided there.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,7 +15,8 @@ use mailwright_store::sending::email::Claimed;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use super::turns::{Shares, Turns};
+use super::flows::{Destination, Flow, LaneQueue};
+use super::turns::Turns;
 use crate::background::runner::Waker;
 
 /// A feeder that has not been seen for this long counts as dead.
@@ -24,7 +26,7 @@ const ALLOWED_FOR: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 struct State {
-    lanes: [Shares<ProjectNumber, Claimed>; 3],
+    lanes: [LaneQueue; 3],
     due: [Turns<ProjectNumber>; 3],
     allowance: Option<Allowance>,
 }
@@ -64,6 +66,13 @@ pub(super) struct Turn {
     pub(super) project: ProjectNumber,
     /// How many have mail due, this one included.
     pub(super) among: usize,
+}
+
+/// A mail that left the queue.
+pub(super) struct Popped {
+    pub(super) lane: Lane,
+    pub(super) destination: Destination,
+    pub(super) mail: Claimed,
 }
 
 /// The number of mails and projects in a lane's queue.
@@ -136,28 +145,48 @@ impl Dispatcher {
     pub(super) fn waiting(&self, lanes: &[Lane], mut may: impl FnMut(ProjectNumber) -> bool) -> usize {
         let state = self.state();
         let queued = lanes.iter().flat_map(|lane| state.lanes[index(*lane)].queued());
-        queued.filter(|(project, _)| may(*project)).map(|(_, count)| count).sum()
+        queued.filter(|(flow, _)| may(flow.project)).map(|(_, count)| count).sum()
     }
 
-    /// Takes back what projects have in the queues beyond so many mails, those for which a number is given.
-    pub(super) fn withdraw(
-        &self,
-        mut keep: impl FnMut(ProjectNumber) -> Option<usize>,
-    ) -> Vec<(ProjectNumber, Vec<Claimed>)> {
+    /// Takes back what flows have in the queues beyond so many mails, those for which a number is given.
+    pub(super) fn withdraw(&self, mut keep: impl FnMut(Flow) -> Option<usize>) -> Vec<(Flow, Vec<Claimed>)> {
         let mut withdrawn = Vec::new();
         let mut state = self.state();
         for lane in &mut state.lanes {
             let beyond: Vec<_> = lane
                 .queued()
-                .filter_map(|(project, count)| {
-                    keep(project).filter(|keep| *keep < count).map(|k| (project, k))
-                })
+                .filter_map(|(flow, count)| keep(flow).filter(|keep| *keep < count).map(|k| (flow, k)))
                 .collect();
-            for (project, keep) in beyond {
-                withdrawn.push((project, lane.withdraw(project, keep)));
+            for (flow, keep) in beyond {
+                withdrawn.push((flow, lane.withdraw(flow, keep)));
             }
         }
         withdrawn
+    }
+
+    /// Sends the mails for a destination to another one, which is now known to be theirs.
+    pub(super) fn redirect(&self, from: Destination, to: Destination) {
+        let mut state = self.state();
+        for lane in &mut state.lanes {
+            let flows: Vec<_> =
+                lane.queued().map(|(flow, _)| flow).filter(|flow| flow.destination == from).collect();
+            for flow in flows {
+                for mail in lane.withdraw(flow, 0) {
+                    lane.push(to, mail);
+                }
+            }
+        }
+        drop(state);
+        self.filled.notify_waiters();
+    }
+
+    /// How many mails there are for each destination.
+    pub(super) fn queued_by_destination(&self) -> HashMap<Destination, usize> {
+        let mut counts = HashMap::new();
+        for (flow, count) in self.state().lanes.iter().flat_map(LaneQueue::queued) {
+            *counts.entry(flow.destination).or_default() += count;
+        }
+        counts
     }
 
     pub(super) fn depth(&self, lane: Lane) -> usize {
@@ -167,27 +196,29 @@ impl Dispatcher {
     pub(super) fn load(&self, lane: Lane) -> Load {
         let state = self.state();
         let queue = &state.lanes[index(lane)];
-        Load { mails: queue.len(), projects: queue.queued().count() }
+        Load { mails: queue.len(), projects: queue.projects() }
     }
 
-    pub(super) fn push(&self, lane: Lane, mails: Vec<Claimed>) {
+    pub(super) fn push(&self, lane: Lane, mails: Vec<(Destination, Claimed)>) {
         if !mails.is_empty() {
             let mut state = self.state();
-            for mail in mails {
-                state.lanes[index(lane)].push(mail.project, mail);
+            for (destination, mail) in mails {
+                state.lanes[index(lane)].push(destination, mail);
             }
             drop(state);
             self.filled.notify_waiters();
         }
     }
 
-    /// The next mail of the given lanes and which of them it was in, the first lane first, and in it that of the
-    /// project with the lowest rank whose turn it is. Projects without a rank have none now.
+    /// The next mail of the given lanes, which of them it was in and where it goes: the first lane first, and in it
+    /// that of the project with the lowest rank whose turn it is. Projects without a rank have none now, and neither have
+    /// destinations that `admits` does not let pass.
     pub(super) fn try_pop(
         &self,
         lanes: &[Lane],
         mut rank: impl FnMut(Lane, ProjectNumber) -> Option<usize>,
-    ) -> Option<(Lane, Claimed)> {
+        mut admits: impl FnMut(Destination) -> bool,
+    ) -> Option<Popped> {
         let mut state = self.state();
         if state.allowance.as_ref().is_some_and(|allowance| allowance.left() == 0) {
             let waits = lanes.iter().any(|lane| state.lanes[index(*lane)].len() > 0);
@@ -198,15 +229,17 @@ impl Dispatcher {
             return None;
         }
         let found = lanes.iter().find_map(|lane| {
-            Some((*lane, state.lanes[index(*lane)].pop_by(|project| rank(*lane, project))?))
+            let (destination, mail) =
+                state.lanes[index(*lane)].pop_by(|project| rank(*lane, project), &mut admits)?;
+            Some(Popped { lane: *lane, destination, mail })
         });
         if let (Some(_), Some(allowance)) = (&found, &mut state.allowance) {
             allowance.mails -= 1;
         }
         drop(state);
-        let (lane, mail) = found?;
-        self.wanted[index(lane)].wake();
-        Some((lane, mail))
+        let popped = found?;
+        self.wanted[index(popped.lane)].wake();
+        Some(popped)
     }
 
     /// Waits for the next mail of the given lanes.
@@ -216,8 +249,8 @@ impl Dispatcher {
             tokio::pin!(filled);
             // registered before looking, so that nothing filled in between is missed
             filled.as_mut().enable();
-            if let Some(found) = self.try_pop(lanes, |_, _| Some(0)) {
-                return found;
+            if let Some(Popped { lane, mail, .. }) = self.try_pop(lanes, |_, _| Some(0), |_| true) {
+                return (lane, mail);
             }
             filled.await;
         }

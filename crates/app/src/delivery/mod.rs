@@ -26,8 +26,10 @@ pub mod sites;
 pub(crate) mod suspension;
 
 pub(crate) mod bookkeeping;
+mod direct;
 mod dispatcher;
 mod feeder;
+mod flows;
 mod hand_over;
 mod held;
 mod instance_rate;
@@ -35,6 +37,7 @@ mod ledger;
 mod message;
 mod next_hop;
 mod outcome;
+mod recorder;
 mod refusal;
 mod remembered;
 mod render_pool;
@@ -64,6 +67,8 @@ use crate::delivery::suspension::ReputationQueue;
 use crate::error::Result;
 use crate::sending::footer::Footers;
 
+use direct::Direct;
+pub use direct::DirectConfig;
 pub(crate) use dispatcher::Dispatcher;
 use held::{Held, claim_ref};
 use ledger::{Step, StepDone};
@@ -86,22 +91,16 @@ pub enum Transport {
     Capture,
     /// To a mail server.
     Smtp(Box<RelayConfig>),
+    /// To the recipients' own mail servers.
+    Direct(Box<DirectConfig>),
 }
 
 impl Transport {
     /// The name under which it is known what was learnt of the next hop; `None` where there is none.
     pub(crate) fn name(&self) -> Option<String> {
         match self {
-            Self::Capture => None,
+            Self::Capture | Self::Direct(_) => None,
             Self::Smtp(relay) => Some(relay.name()),
-        }
-    }
-
-    /// The next hop's name in logs and delivery attempts.
-    pub(crate) fn host(&self) -> &str {
-        match self {
-            Self::Capture => "capture",
-            Self::Smtp(relay) => &relay.host,
         }
     }
 }
@@ -157,6 +156,8 @@ struct Delivery {
     backoff: Backoff,
     /// The state of the next hop.
     hop: Arc<NextHop>,
+    /// What is known of the recipients' own servers, where mail is brought to them.
+    direct: Option<Arc<Direct>>,
     held: Held,
     keys: SigningKeys,
     known_footers: Remembered<ProjectNumber, Arc<Footers>>,
@@ -168,6 +169,15 @@ struct Delivery {
 /// Starts feeder, workers and the heartbeat that keeps claims.
 pub(crate) fn start(app: &App, tasks: &Tasks) {
     let settings = &app.settings().delivery;
+    let direct = match &app.0.delivery.transport {
+        Transport::Capture | Transport::Smtp(_) => None,
+        Transport::Direct(config) => Some(Arc::new(Direct::new(
+            config,
+            &app.0.dns,
+            settings.connections,
+            app.settings().allow_private_networks,
+        ))),
+    };
     let delivery = Arc::new(Delivery {
         app: app.clone(),
         tasks: tasks.clone(),
@@ -177,6 +187,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         express: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
         backoff: Backoff { base: settings.retry_base, max: settings.retry_max, patience: settings.deadline },
         hop: Arc::new(NextHop::new(settings, app.clock(), app.metrics().clone())),
+        direct: direct.clone(),
         held: Held::default(),
         keys: SigningKeys::lasting(KNOWN_FOR),
         known_footers: Remembered::lasting(KNOWN_FOR),
@@ -194,6 +205,9 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     tasks.keep("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
     if let Transport::Smtp(relay) = &app.0.delivery.transport {
         tasks.keep("next hop", next_hop::keep_informed(Arc::clone(&delivery), relay.name()));
+    }
+    if let Some(direct) = &direct {
+        direct::start(&delivery, direct);
     }
     for _ in 0..settings.connections.max(1) {
         tasks.keep("delivery worker", worker::run(Arc::clone(&delivery)));

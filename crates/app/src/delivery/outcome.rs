@@ -72,7 +72,9 @@ pub(super) struct Via<'a> {
 
 impl Via<'_> {
     /// For a mail that was not handed over.
-    const NOWHERE: Self = Self { host: "", how: Circumstances { tls: false, overtaken: false } };
+    pub(super) const NOWHERE: Self = Self { host: "", how: Circumstances { tls: false, overtaken: false } };
+    /// For a mail that is kept instead of sent.
+    pub(super) const CAPTURED: Self = Self { host: "capture", ..Self::NOWHERE };
 }
 
 /// How it went there.

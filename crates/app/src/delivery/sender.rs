@@ -2,10 +2,7 @@
 //!
 //! A mail is taken only when there is a connection for it, so an outage costs no mail an attempt.
 //!
-//! The outcome of the last mail is written with the mark of the next one, in one transaction, if both are of one
-//! project. Otherwise the outcome is written beside the mark, and the worker waits for it for half a second at most
-//! ([`HELD_UP`]), because another transaction may hold a row of that project. If it goes on without the outcome and the
-//! process dies then, more than one mail of the connection is in doubt.
+//! The outcome of the last mail is written with the mark of the next one ([`recorder`](super::recorder)).
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -17,13 +14,13 @@ use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::smtp::{Connection, EnvelopeError, OpenError, OpenStage, RelayConfig};
 use mailwright_store::sending::email::{ClaimRef, Claimed};
-use tokio::sync::oneshot;
 
 use super::hand_over::HandOver;
-use super::ledger::{Marked, Record};
+use super::ledger::Marked;
 use super::message::Message;
 use super::next_hop::{Busy, Judgement, Leave, Permit, Seat, Take, Trouble, Withdrawn};
-use super::outcome::Circumstances;
+use super::outcome::{Circumstances, Via};
+use super::recorder::Recorder;
 use super::refusal::Objection;
 use super::{Delivery, claim_ref};
 
@@ -33,8 +30,6 @@ const IDLE: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_secs(1);
 /// How long the last outcome waits to be recorded together with the next mark.
 const SLOW: Duration = Duration::from_millis(20);
-/// How long a mail waits for the outcomes before it to be recorded.
-const HELD_UP: Duration = Duration::from_millis(500);
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// How soon it is looked again whether this process's clock is right.
@@ -49,10 +44,7 @@ pub(super) struct Sender<'d> {
     delivery: &'d Arc<Delivery>,
     relay: &'d RelayConfig,
     line: Option<Line>,
-    /// The outcome of the last mail, which is recorded together with the mark of the next.
-    last: Option<Arc<Record>>,
-    /// The outcomes before it that are being recorded by themselves.
-    unrecorded: Vec<oneshot::Receiver<()>>,
+    recorder: Recorder<'d>,
 }
 
 /// An open connection.
@@ -83,7 +75,7 @@ enum Next {
 
 impl<'d> Sender<'d> {
     pub(super) fn new(delivery: &'d Arc<Delivery>, relay: &'d RelayConfig) -> Self {
-        Self { delivery, relay, line: None, last: None, unrecorded: Vec::new() }
+        Self { delivery, relay, line: None, recorder: Recorder::new(delivery) }
     }
 
     pub(super) async fn run(mut self) {
@@ -99,7 +91,7 @@ impl<'d> Sender<'d> {
                 }
             }
         }
-        self.flush();
+        self.recorder.flush();
         if let Some(line) = self.line.take() {
             line.close().await;
         }
@@ -145,15 +137,15 @@ impl<'d> Sender<'d> {
         } else {
             match hop.ask(dispatcher) {
                 Leave::Open(permit) => {
-                    self.flush();
+                    self.recorder.flush();
                     self.line = self.open(permit).await;
                     return Next::Again;
                 }
                 Leave::Wait(wait) => wait,
             }
         };
-        if self.last.is_some() {
-            self.flush();
+        if self.recorder.has_last() {
+            self.recorder.flush();
             return Next::Again;
         }
         let idle = self.line.as_ref().map(|line| IDLE.saturating_sub(delivery.now().since(line.heard_at)));
@@ -188,33 +180,8 @@ impl<'d> Sender<'d> {
         }
     }
 
-    /// Has the last outcome recorded by itself.
-    fn flush(&mut self) {
-        if let Some(last) = self.last.take() {
-            let delivery = Arc::clone(self.delivery);
-            let (done, recorded) = oneshot::channel();
-            self.unrecorded.push(recorded);
-            self.delivery.tasks.spawn("an outcome", async move {
-                delivery.step(Some(last), None).await;
-                let _ = done.send(());
-            });
-        }
-    }
-
-    /// Waits until the outcomes of earlier mails are recorded, so that one mail of a connection is in doubt if the
-    /// process dies now, but not for long: what holds up one project's rows must not hold up the mail of others. Only
-    /// few mails, which are claimed, can stay unrecorded then.
-    async fn recorded(&mut self) {
-        let recorded = futures_util::future::join_all(self.unrecorded.drain(..));
-        if tokio::time::timeout(HELD_UP, recorded).await.is_err() {
-            tracing::debug!("the outcome of a mail is held up, going on with the next");
-        }
-    }
-
     async fn hand_over(&mut self, mail: Arc<Claimed>, busy: &Busy) {
-        if self.last.as_ref().is_some_and(|last| last.outcome.claim.project != mail.project) {
-            self.flush();
-        }
+        self.recorder.flush_unless_of(mail.project);
         let Some(message) = self.delivery.prepare_or_settle(&mail, busy.lane()).await else { return };
         let Some(mut line) = self.line.take() else { return self.put_back(&mail).await };
         let Message { rendered, signature, envelope_sender, .. } = &message;
@@ -242,14 +209,12 @@ impl<'d> Sender<'d> {
         let end: HandOver = if let Err(error) = envelope {
             error.into()
         } else {
-            // On disk before the first byte of the content is on the wire.
             let next = Marked { mail: &mail, lane: busy.lane(), links: rendered.own_links.as_ref() };
-            if !self.delivery.step(self.last.take(), Some(next)).await {
+            if !self.recorder.mark(next).await {
                 // Taken over or removed meanwhile, the database is gone, or our clock is wrong: not ours to send. The
                 // server waits for content, and without any the connection can only be closed.
                 return self.put_back(&mail).await;
             }
-            self.recorded().await;
             match line.connection.content(signature.as_bytes(), &rendered.raw).await {
                 Ok(reply) => HandOver::Accepted(Some(reply.into())),
                 Err(error) => error.into(),
@@ -258,7 +223,7 @@ impl<'d> Sender<'d> {
         self.keep(line, matches!(end, HandOver::Accepted(_)));
         match self.delivery.hop.judge(&mail, &end) {
             Judgement::NotOwn(wait, reply) if self.may_wait(&mail, wait) => {
-                self.flush();
+                self.recorder.flush();
                 self.delivery.postpone(&mail, wait, &reply.to_string()).await;
             }
             Judgement::NotOwn(_, reply) => {
@@ -286,21 +251,22 @@ impl<'d> Sender<'d> {
 
     /// Notes the end of a hand-over, to be recorded with the mark of the next.
     fn conclude(&mut self, mail: &Claimed, subject: &str, end: &HandOver, how: Circumstances) {
-        // still there when the envelope was refused, so that nothing was marked
-        self.flush();
-        self.last = Some(Arc::new(self.delivery.outcome(mail, subject, end, how)));
+        self.recorder.note(self.delivery.outcome(mail, subject, end, self.via(how)));
     }
 
     /// Notes that a mail is not tried any more.
     fn give_up(&mut self, mail: &Claimed, subject: &str, why: (Reason, String), tls: bool) {
-        self.flush();
-        let how = Circumstances { tls, overtaken: false };
-        self.last = Some(Arc::new(self.delivery.unsendable(mail, Some(subject), why, how)));
+        let via = self.via(Circumstances { tls, overtaken: false });
+        self.recorder.note(self.delivery.unsendable(mail, Some(subject), why, via));
+    }
+
+    fn via(&self, how: Circumstances) -> Via<'d> {
+        Via { host: &self.relay.host, how }
     }
 
     /// Gives back a mail without an attempt.
     async fn put_back(&mut self, mail: &Claimed) {
-        self.flush();
+        self.recorder.flush();
         self.delivery.release(&[claim_ref(mail)], self.delivery.now()).await;
     }
 
@@ -317,7 +283,7 @@ impl<'d> Sender<'d> {
         if let Ok(answer) = tokio::time::timeout(SLOW, &mut envelope).await {
             return answer;
         }
-        self.flush();
+        self.recorder.flush();
         envelope.await
     }
 
@@ -332,7 +298,7 @@ impl<'d> Sender<'d> {
         let Line { connection, seat, .. } = line;
         let permit = seat.exchange();
         // the next hop counts the old one until it is closed
-        self.flush();
+        self.recorder.flush();
         let _ = tokio::time::timeout(FAREWELL, connection.quit()).await;
         self.open(permit).await
     }

@@ -128,11 +128,11 @@ impl<K: Copy + Eq + Hash, T> Shares<K, T> {
     }
 
     pub(super) fn pop(&mut self) -> Option<T> {
-        self.pop_by(|_| Some(0))
+        self.pop_by(|_| Some(0)).map(|(_, piece)| piece)
     }
 
-    /// The next piece among the keys that have a rank: of the lowest, that whose turn it is.
-    pub(super) fn pop_by(&mut self, rank: impl FnMut(K) -> Option<usize>) -> Option<T> {
+    /// The next piece among the keys that have a rank, and its key: of the lowest, that whose turn it is.
+    pub(super) fn pop_by(&mut self, rank: impl FnMut(K) -> Option<usize>) -> Option<(K, T)> {
         let key = self.turns.next_by(rank)?;
         let queue = self.queues.get_mut(&key)?;
         let piece = queue.pop_front();
@@ -142,7 +142,7 @@ impl<K: Copy + Eq + Hash, T> Shares<K, T> {
             self.turns.join(key);
         }
         self.len -= usize::from(piece.is_some());
-        piece
+        Some((key, piece?))
     }
 
     /// Takes back what a key has beyond so many pieces, the last ones.
@@ -162,18 +162,13 @@ impl<K: Copy + Eq + Hash, T> Shares<K, T> {
         self.queues.iter().map(|(key, queue)| (*key, queue.len()))
     }
 
-    /// How many pieces a key has.
-    pub(super) fn queued_for(&self, key: K) -> usize {
-        self.queues.get(&key).map_or(0, VecDeque::len)
+    /// Whether a key that `is_meant` accepts has pieces.
+    pub(super) fn has(&self, mut is_meant: impl FnMut(K) -> bool) -> bool {
+        self.queues.keys().any(|key| is_meant(*key))
     }
 
     pub(super) fn len(&self) -> usize {
         self.len
-    }
-
-    /// Everything, in the order in which it would have been served.
-    pub(super) fn drain(&mut self) -> Vec<T> {
-        std::iter::from_fn(|| self.pop()).collect()
     }
 }
 
@@ -188,6 +183,16 @@ mod tests {
     impl<K: Copy + Eq + Hash> Turns<K> {
         fn next(&mut self) -> Option<K> {
             self.next_by(|_| Some(0))
+        }
+    }
+
+    impl<K: Copy + Eq + Hash, T> Shares<K, T> {
+        fn queued_for(&self, key: K) -> usize {
+            self.queues.get(&key).map_or(0, VecDeque::len)
+        }
+
+        fn drain(&mut self) -> Vec<T> {
+            std::iter::from_fn(|| self.pop()).collect()
         }
     }
 

@@ -12,10 +12,11 @@ use mailwright_store::Error as StoreError;
 use mailwright_store::delivery::mailbox::Captured;
 use mailwright_store::sending::email::{ClaimRef, Claimed};
 
+use super::direct;
 use super::hand_over::HandOver;
 use super::ledger::{Kept, Record};
 use super::message::Message;
-use super::outcome::{self, Circumstances, Via};
+use super::outcome::{self, Via};
 use super::render_pool::Urgency;
 use super::sender::Sender;
 use super::signing::{DomainKey, Signing};
@@ -35,6 +36,7 @@ pub(super) async fn run(delivery: Arc<Delivery>) {
     match &delivery.app.0.delivery.transport {
         Transport::Capture => capture(&delivery).await,
         Transport::Smtp(relay) => Sender::new(&delivery, relay).run().await,
+        Transport::Direct(_) => direct::work(&delivery).await,
     }
 }
 
@@ -176,7 +178,7 @@ impl Delivery {
             }
             Err(Unprepared::Never(reason, text)) => {
                 tracing::warn!(reason = text, email = %mail.id, "a mail cannot be sent");
-                self.record(self.unsendable(mail, None, (reason, text), Circumstances::default())).await;
+                self.record(self.unsendable(mail, None, (reason, text), Via::NOWHERE)).await;
                 None
             }
         }
@@ -200,17 +202,11 @@ impl Delivery {
             return self.postpone(mail, wait, &error).await;
         }
         let why = (Reason::Expired, format!("Given up after waiting for too long. {error}"));
-        self.record(self.unsendable(mail, None, why, Circumstances::default())).await;
+        self.record(self.unsendable(mail, None, why, Via::NOWHERE)).await;
     }
 
-    pub(super) fn outcome(
-        &self,
-        mail: &Claimed,
-        subject: &str,
-        end: &HandOver,
-        how: Circumstances,
-    ) -> Record {
-        let record = outcome::record(mail, Some(subject), end, self.via(how), self.backoff, self.now());
+    pub(super) fn outcome(&self, mail: &Claimed, subject: &str, end: &HandOver, via: Via<'_>) -> Record {
+        let record = outcome::record(mail, Some(subject), end, via, self.backoff, self.now());
         let attempt = &record.outcome.attempt;
         let parties = [mail.recipient.as_str(), mail.from.as_str()];
         self.app.note_reply(attempt.class, attempt.reply.as_deref().unwrap_or_default(), &parties);
@@ -223,13 +219,9 @@ impl Delivery {
         mail: &Claimed,
         subject: Option<&str>,
         why: (Reason, String),
-        how: Circumstances,
+        via: Via<'_>,
     ) -> Record {
-        outcome::unsendable(mail, subject, why, self.via(how), self.now())
-    }
-
-    fn via(&self, how: Circumstances) -> Via<'_> {
-        Via { host: self.app.0.delivery.transport.host(), how }
+        outcome::unsendable(mail, subject, why, via, self.now())
     }
 }
 
@@ -273,7 +265,7 @@ async fn keep(delivery: &Delivery, mail: Arc<Claimed>, lane: Lane) {
         }
     };
     let kept = HandOver::Accepted(None);
-    let mut record = delivery.outcome(&mail, &rendered.subject, &kept, Circumstances::default());
+    let mut record = delivery.outcome(&mail, &rendered.subject, &kept, Via::CAPTURED);
     let kept = Captured {
         id: mail.id,
         sender: rendered.sender,

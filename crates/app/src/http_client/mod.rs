@@ -28,6 +28,7 @@ mod redirect;
 #[cfg(test)]
 mod tests;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -125,6 +126,13 @@ impl<D: Destination> Request<D> {
     pub fn may_repeat(self) -> Self {
         Self { may_repeat: true, ..self }
     }
+}
+
+/// Whether an address that others named may be connected to: a public one or, where that is allowed, one of this machine
+/// and of private networks.
+pub(crate) fn may_connect(address: IpAddr, allows_private: bool) -> bool {
+    let filter = if allows_private { Filter::PublicAndPrivate } else { Filter::Public };
+    filter.check(address).is_ok()
 }
 
 impl HttpClient {

@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_tls::Verify;
 use rustls::pki_types::ServerName;
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 
@@ -88,7 +88,21 @@ impl Connection {
     /// All addresses of the host are tried in order. `TCP_NODELAY` is set: without it a message waits 40 ms for
     /// Nagle's algorithm and the other end's delayed acknowledgement.
     pub async fn open(config: &RelayConfig) -> Result<Self, OpenError> {
-        match dial(config, true).await {
+        Self::open_by(config, Way::Named).await
+    }
+
+    /// The same where somebody else has looked up the addresses of the host: they are tried in order, from the address
+    /// of ours that is given. Without one the system chooses.
+    pub async fn open_to(
+        config: &RelayConfig,
+        addresses: &[IpAddr],
+        from: Option<IpAddr>,
+    ) -> Result<Self, OpenError> {
+        Self::open_by(config, Way::Given { addresses, from }).await
+    }
+
+    async fn open_by(config: &RelayConfig, way: Way<'_>) -> Result<Self, OpenError> {
+        match dial(config, way, true).await {
             // Opportunistic means that broken TLS is no worse than none.
             Err(error) if error.stage == OpenStage::Tls && may_fall_back(config) => {
                 tracing::debug!(
@@ -96,7 +110,7 @@ impl Connection {
                     error = error.error,
                     "opportunistic TLS failed, continuing without TLS"
                 );
-                dial(config, false).await
+                dial(config, way, false).await
             }
             result => result,
         }
@@ -107,9 +121,18 @@ fn may_fall_back(config: &RelayConfig) -> bool {
     config.security == Security::Opportunistic && config.credentials.is_none()
 }
 
-async fn dial(config: &RelayConfig, with_tls: bool) -> Result<Connection, OpenError> {
+/// Which addresses are tried.
+#[derive(Debug, Clone, Copy)]
+enum Way<'a> {
+    /// Those that the system finds for the host.
+    Named,
+    /// These, from an address of ours.
+    Given { addresses: &'a [IpAddr], from: Option<IpAddr> },
+}
+
+async fn dial(config: &RelayConfig, way: Way<'_>, with_tls: bool) -> Result<Connection, OpenError> {
     let limit = config.timeouts.command;
-    let tcp = connect(config).await?;
+    let tcp = connect(config, way).await?;
     let helo = match config.helo_name.as_str() {
         "" => tcp.local_addr().map_or_else(|_| "localhost".to_owned(), address_literal),
         // A name from elsewhere than `from_url` must not become a command of its own.
@@ -151,20 +174,26 @@ fn blame_tls(error: OpenError) -> OpenError {
     if is_broken { OpenError { stage: OpenStage::Tls, ..error } } else { error }
 }
 
-async fn connect(config: &RelayConfig) -> Result<TcpStream, OpenError> {
+async fn connect(config: &RelayConfig, way: Way<'_>) -> Result<TcpStream, OpenError> {
     let broken = |error: &dyn fmt::Display| OpenError::broken(OpenStage::Connect, error);
     let deadline = Instant::now() + config.timeouts.connect;
-    let addresses: Vec<SocketAddr> =
-        timeout(config.timeouts.connect, lookup_host((config.host.as_str(), config.port)))
-            .await
-            .map_err(|_| broken(&"the name server did not answer in time"))?
-            .map_err(|error| broken(&error))?
-            .collect();
+    let (addresses, from): (Vec<SocketAddr>, _) = match way {
+        Way::Named => {
+            let found = timeout(config.timeouts.connect, lookup_host((config.host.as_str(), config.port)));
+            let found = found.await.map_err(|_| broken(&"the name server did not answer in time"))?;
+            (found.map_err(|error| broken(&error))?.collect(), None)
+        }
+        Way::Given { addresses, from } => {
+            // an address of ours reaches those of its own kind
+            let may = |to: &&IpAddr| from.is_none_or(|from| from.is_ipv4() == to.is_ipv4());
+            (addresses.iter().filter(may).map(|to| SocketAddr::new(*to, config.port)).collect(), from)
+        }
+    };
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     for (nth, address) in addresses.iter().enumerate() {
         let left = deadline.saturating_duration_since(Instant::now());
         let is_last = nth + 1 == addresses.len();
-        match timeout(if is_last { left } else { left.min(PER_ADDRESS) }, TcpStream::connect(address)).await {
+        match timeout(if is_last { left } else { left.min(PER_ADDRESS) }, reach(*address, from)).await {
             Ok(Ok(stream)) => {
                 stream.set_nodelay(true).map_err(|error| broken(&error))?;
                 return Ok(stream);
@@ -174,6 +203,13 @@ async fn connect(config: &RelayConfig) -> Result<TcpStream, OpenError> {
         }
     }
     Err(broken(&failure))
+}
+
+async fn reach(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
+    let Some(from) = from else { return TcpStream::connect(to).await };
+    let socket = if from.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.bind(SocketAddr::new(from, 0))?;
+    socket.connect(to).await
 }
 
 async fn handshake(tcp: TcpStream, config: &RelayConfig) -> Result<Stream, OpenError> {

@@ -11,6 +11,7 @@ mod sections;
 mod stores;
 #[cfg(test)]
 mod tests;
+mod transport;
 mod uploads;
 
 use std::net::SocketAddr;
@@ -18,7 +19,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use mailwright_app::Transport;
 use mailwright_app::copies::CopySettings;
 use mailwright_app::delivery::mailbox::Quota;
 use mailwright_app::settings::{
@@ -28,7 +28,6 @@ use mailwright_app::settings::{
 use mailwright_core::address::EmailAddress;
 use mailwright_core::header::NameList;
 use mailwright_mail::dkim::KeyType;
-use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::audience::columns::ColumnLimits;
 use mailwright_store::{Location, SlowReads};
 use serde::Deserialize;
@@ -168,23 +167,6 @@ impl Config {
     pub(crate) fn slow_reads(&self) -> SlowReads {
         let time_limit = Duration::from_millis(self.database.slow_read_ms);
         SlowReads { at_once: self.database.slow_reads, time_limit }
-    }
-
-    pub(crate) fn transport(&self) -> Result<Transport> {
-        let url = self.transport.0.as_str();
-        if url == "capture" {
-            return Ok(Transport::Capture);
-        }
-        if !url.starts_with("smtp://") && !url.starts_with("smtps://") {
-            bail!("MAILWRIGHT_TRANSPORT must be capture, smtp://host:port or smtps://host:port");
-        }
-        let mut relay = RelayConfig::from_url(url).map_err(|e| anyhow!("MAILWRIGHT_TRANSPORT: {e}"))?;
-        relay.timeouts.command = Duration::from_millis(self.delivery.reply_timeout_ms);
-        relay.timeouts.data_end = Duration::from_millis(self.delivery.final_reply_timeout_ms);
-        if relay.helo_name.is_empty() {
-            relay.helo_name = self.host_name().unwrap_or_default();
-        }
-        Ok(Transport::Smtp(Box::new(relay)))
     }
 
     pub(crate) fn dns(&self) -> Result<mailwright_mail::dns::Dns> {

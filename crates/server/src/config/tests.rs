@@ -1,3 +1,4 @@
+use mailwright_app::Transport;
 use toml::{Table, Value};
 
 use super::layers::DEFAULTS;
@@ -243,7 +244,7 @@ fn the_name_in_ehlo_is_that_of_the_service() {
         let smtp = [("MAILWRIGHT_TRANSPORT", "smtp://relay.example.net:25")];
         match load(&[&smtp, variables].concat()).unwrap().transport().unwrap() {
             Transport::Smtp(relay) => relay.helo_name,
-            Transport::Capture => panic!("it was given a server"),
+            Transport::Capture | Transport::Direct(_) => panic!("it was given a server"),
         }
     };
     for (base_url, name) in [
@@ -258,6 +259,34 @@ fn the_name_in_ehlo_is_that_of_the_service() {
     let own = "smtp://relay.example.net:25?helo=out.example.org";
     let variables = [("MAILWRIGHT_TRANSPORT", own), ("MAILWRIGHT_BASE_URL", "https://mail.example.com")];
     assert_eq!(helo(&variables), "out.example.org", "what is asked for wins");
+}
+
+#[test]
+fn mail_is_brought_to_the_recipients_servers_under_a_full_name() {
+    let direct = |transport: &str, base_url: &str| {
+        let variables = [("MAILWRIGHT_TRANSPORT", transport), ("MAILWRIGHT_BASE_URL", base_url)];
+        match load(&variables).unwrap().transport()? {
+            Transport::Direct(direct) => Ok(direct),
+            Transport::Capture | Transport::Smtp(_) => panic!("it was asked for"),
+        }
+    };
+    let plain = direct("direct", "https://mail.example.com").unwrap();
+    assert_eq!(
+        (&*plain.connection.helo_name, plain.connection.port, plain.source),
+        ("mail.example.com", 25, None)
+    );
+    let chosen =
+        direct("direct:?helo=out.example.org&from=192.0.2.1&port=2525", "http://localhost:8080").unwrap();
+    assert_eq!(
+        (&*chosen.connection.helo_name, chosen.connection.port, chosen.source),
+        ("out.example.org", 2525, Some("192.0.2.1".parse().unwrap()))
+    );
+    for wrong in
+        ["direct", "direct:?helo=out", "direct:?from=here", "direct:?port=0", "direct:?x=1", "directly"]
+    {
+        let error: anyhow::Error = direct(wrong, "http://localhost:8080").unwrap_err();
+        assert!(error.to_string().starts_with("MAILWRIGHT_TRANSPORT"), "{wrong}: {error}");
+    }
 }
 
 #[test]

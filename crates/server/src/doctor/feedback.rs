@@ -4,7 +4,6 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use mailwright_app::Transport;
 use mailwright_app::http_client::{self, ConfiguredUrl, GivenUrl, HttpClient, Request};
 use mailwright_app::settings::{BaseUrl, Settings};
 
@@ -48,7 +47,7 @@ pub(super) async fn findings(config: &Config, standing: Option<Standing>) -> Vec
 /// Whether mail can come in, or does so already.
 async fn listener(config: &Config, settings: &Settings) -> Result<Fine, String> {
     let Some(listener) = config.listener().map_err(|error| format!("{error:#}"))? else {
-        let leaves = matches!(config.transport(), Ok(Transport::Smtp(_)));
+        let leaves = config.mail_leaves();
         let text = "none is taken, because MAILWRIGHT_INBOUND_LISTEN is not set";
         return Ok(if leaves && settings.inbound.sns.topics.is_empty() {
             Fine::Better(format!(

@@ -1,6 +1,7 @@
 //! `mailwright doctor`: finds what is wrong with a set-up, and says what to do about it.
 
 mod copies;
+mod direct;
 mod epoch;
 mod feedback;
 mod growth;
@@ -90,7 +91,7 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
 
 fn base_url(config: &Config) -> Result<Fine, String> {
     let url = config.base_url().map_err(|e| format!("{e:#}"))?;
-    let leaves = matches!(config.transport(), Ok(Transport::Smtp(_)));
+    let leaves = config.mail_leaves();
     Ok(match () {
         () if url.is_local() => {
             let text =
@@ -119,10 +120,14 @@ async fn listen(config: &Config) -> Result<Fine, String> {
 
 /// As what we introduce ourselves.
 fn ehlo_name(transport: &Transport) -> Fine {
-    let Transport::Smtp(relay) = transport else {
-        return Fine::Ok("no name is needed, because mail does not leave this machine".into());
+    let connection = match transport {
+        Transport::Capture => {
+            return Fine::Ok("no name is needed, because mail does not leave this machine".into());
+        }
+        Transport::Smtp(relay) => relay,
+        Transport::Direct(direct) => &direct.connection,
     };
-    match relay.helo_name.as_str() {
+    match connection.helo_name.as_str() {
         "" => Fine::Better(
             "the address of this machine is used, which spam filters dislike; set MAILWRIGHT_BASE_URL to a host name, \
              or add ?helo=mail.example.com to MAILWRIGHT_TRANSPORT"
@@ -138,8 +143,14 @@ fn ehlo_name(transport: &Transport) -> Fine {
 
 /// What the service learnt of the mail server.
 async fn next_hop(config: &Config, transport: &Transport) -> Result<Fine, String> {
-    let Transport::Smtp(relay) = transport else {
-        return Ok(Fine::Ok("none, because mail does not leave this machine".into()));
+    let relay = match transport {
+        Transport::Capture => {
+            return Ok(Fine::Ok("none, because mail does not leave this machine".into()));
+        }
+        Transport::Direct(_) => {
+            return Ok(Fine::Ok("none, because mail is brought to the recipients' own servers".into()));
+        }
+        Transport::Smtp(relay) => relay,
     };
     let configured = config.delivery_connections();
     let known = match learnt(config, relay.name()).await {
@@ -318,6 +329,7 @@ async fn reach(config: &Config, transport: &Transport) -> Result<Fine, String> {
         Transport::Capture => {
             Ok(Fine::Ok("capture: mail is kept in the mailbox, nothing leaves this machine".into()))
         }
+        Transport::Direct(direct) => direct::source(config, direct).await,
         Transport::Smtp(relay) => {
             match tokio::time::timeout(Duration::from_secs(15), Connection::open(relay)).await {
                 Ok(Ok(connection)) => {

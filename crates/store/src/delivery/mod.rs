@@ -3,4 +3,5 @@
 pub mod delivery_stats;
 pub mod mailbox;
 pub mod next_hop;
+pub mod site;
 pub mod suspension;

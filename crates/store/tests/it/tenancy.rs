@@ -13,10 +13,11 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 30] = [
+const GLOBAL_TABLES: [&str; 31] = [
     "backup_marks",
     "database_sizes",
     "deletions",
+    "delivery_sites",
     "epochs",
     "events_by_day",
     "identities",

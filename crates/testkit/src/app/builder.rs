@@ -8,6 +8,7 @@ use super::{App, Project};
 use crate::Engine;
 use crate::clock::MovedClock;
 use crate::database::Database;
+use crate::dns::FakeDns;
 use crate::http::{Client, Heard};
 use crate::net::{TcpProxy, free_port};
 use crate::prepared;
@@ -47,6 +48,13 @@ impl AppBuilder {
     /// Sends mail to an SMTP server on 127.0.0.1, without TLS.
     pub fn smtp(self, port: u16) -> Self {
         self.env("MAILWRIGHT_TRANSPORT", format!("smtp://127.0.0.1:{port}?tls=none"))
+    }
+
+    /// Brings mail to the recipients' own servers, which this name server knows and which listen on this port.
+    pub fn direct(self, dns: &FakeDns, port: u16) -> Self {
+        self.env("MAILWRIGHT_TRANSPORT", format!("direct:?helo=out.mailwright.test&port={port}"))
+            .env("MAILWRIGHT_DNS_SERVER", dns.addr.to_string())
+            .env("MAILWRIGHT_ALLOW_PRIVATE_NETWORKS", "true")
     }
 
     /// Puts a proxy that can be cut between the server and PostgreSQL, see [`App::database_proxy`].

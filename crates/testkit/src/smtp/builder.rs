@@ -1,6 +1,7 @@
 //! Servers with options.
 
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::tls::Certificate;
 #[derive(Clone)]
 #[must_use = "nothing listens until `start`"]
 pub struct ServerBuilder {
+    address: Ipv4Addr,
     port: Option<u16>,
     options: Options,
 }
@@ -40,6 +42,7 @@ impl ScriptedServer {
     /// A server with options.
     pub fn builder() -> ServerBuilder {
         ServerBuilder {
+            address: Ipv4Addr::LOCALHOST,
             port: None,
             options: Options {
                 pipelining: true,
@@ -58,7 +61,13 @@ impl ScriptedServer {
 }
 
 impl ServerBuilder {
-    /// Listens on this port of 127.0.0.1 instead of a free one.
+    /// Listens at this address of the machine instead of 127.0.0.1.
+    pub fn address(mut self, address: Ipv4Addr) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// Listens on this port instead of a free one.
     pub fn port(mut self, port: u16) -> Self {
         self.port = Some(port);
         self
@@ -139,7 +148,7 @@ impl ServerBuilder {
             log: Mutex::default(),
             released: watch::Sender::new(false),
         });
-        let mut server = ScriptedServer { port, shared, accepting: None };
+        let mut server = ScriptedServer { address: self.address, port, shared, accepting: None };
         server.start_again().await;
         server
     }

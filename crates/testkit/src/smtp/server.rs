@@ -1,6 +1,7 @@
 //! A running server, and what it received.
 
 use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -8,15 +9,17 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::script::{Attempt, Received};
 use super::shared::Shared;
-use crate::net::listen;
+use crate::net::listen_at;
 
 /// The receive buffer asked of the kernel: small, so that a client cannot hand over a large content in one piece
 /// and believe it sent.
 const RECEIVE_BUFFER: u32 = 16 * 1024;
 
-/// A running server on 127.0.0.1.
+/// A running server on this machine.
 #[derive(Debug)]
 pub struct ScriptedServer {
+    /// The address it listens at.
+    pub address: Ipv4Addr,
     /// The port it listens on, also while it is stopped.
     pub port: u16,
     pub(super) shared: Arc<Shared>,
@@ -135,7 +138,7 @@ impl ScriptedServer {
     /// Listens again on the same port after [`ScriptedServer::stop`].
     pub async fn start_again(&mut self) {
         self.stop().await;
-        let listener = listen(self.port, Some(RECEIVE_BUFFER)).await;
+        let listener = listen_at(SocketAddr::from((self.address, self.port)), Some(RECEIVE_BUFFER)).await;
         let shared = Arc::clone(&self.shared);
         self.accepting = Some(tokio::spawn(async move {
             // Aborted with this task, because a set of tasks aborts what it holds when it is dropped.

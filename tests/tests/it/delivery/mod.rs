@@ -1,6 +1,7 @@
 //! What happens to a mail after it was accepted: how it is handed over, what the receiver's answers lead to, and
 //! what a receiver gets to see.
 
+mod direct;
 mod isolation;
 mod message;
 mod next_hop;

@@ -274,6 +274,7 @@ impl Feeder {
         let claimed = self.delivery.held.hold(taken.mails);
         let (doubtful, fresh): (Vec<_>, Vec<_>) =
             claimed.into_iter().partition(|mail| mail.status == EmailStatus::Sending);
+        let fresh = fresh.into_iter().map(|mail| (self.delivery.destination_of(&mail), mail)).collect();
         self.delivery.app.0.delivery.dispatcher.push(self.lane, fresh);
         for mail in doubtful {
             let record = outcome::abandoned(&mail, self.lane, self.delivery.now());

@@ -1,6 +1,7 @@
 //! What workers and feeders ask before they open a connection or take a mail. Permits and mails are values that give
 //! themselves back when they are dropped, so the counts are right even after a panic.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,7 +19,8 @@ use super::pool::{Ask, Pool, Purpose, Rules, Trouble, Waiting};
 use super::project_news::News;
 use super::refusals::Refusals;
 use super::state::{State, Withdrawn};
-use crate::delivery::dispatcher::Dispatcher;
+use crate::delivery::dispatcher::{Dispatcher, Popped};
+use crate::delivery::flows::Destination;
 use crate::metrics::Metrics;
 use crate::settings::DeliverySettings;
 
@@ -186,25 +188,41 @@ impl NextHop {
 
     /// The next mail for a worker that has a connection.
     pub(in crate::delivery) fn take(self: &Arc<Self>, dispatcher: &Dispatcher) -> Take {
+        self.take_for(dispatcher, |_| Ok(()))
+    }
+
+    /// The next mail for a destination that `admits` lets pass; where it does not, it says after which time that may
+    /// have changed.
+    pub(in crate::delivery) fn take_for(
+        self: &Arc<Self>,
+        dispatcher: &Dispatcher,
+        mut admits: impl FnMut(Destination) -> Result<(), Option<Duration>>,
+    ) -> Take {
         let now = self.now();
         let mut state = self.state();
         if let Err(until) = state.pool.admit(now) {
             return Take::Wait(until.map(|until| until.since(now)));
         }
-        let mut until: Option<Timestamp> = None;
-        let lanes = state.pool.lanes();
-        let found = dispatcher.try_pop(lanes, |lane, project| match state.may_try(project, now) {
-            Ok(()) => state.pool.has_room_for(lane, project).then(|| state.pool.held_by(project)),
-            Err(at) => {
-                until = Some(until.map_or(at, |until| until.min(at)));
-                None
-            }
-        });
-        let Some((lane, mail)) = found else { return Take::Wait(until.map(|until| until.since(now))) };
+        let soonest = Cell::new(None::<Duration>);
+        let after = |wait: Option<Duration>| soonest.set([soonest.get(), wait].into_iter().flatten().min());
+        let found = dispatcher.try_pop(
+            state.pool.lanes(),
+            |lane, project| match state.may_try(project, now) {
+                Ok(()) => state.pool.has_room_for(lane, project).then(|| state.pool.held_by(project)),
+                Err(at) => {
+                    after(Some(at.since(now)));
+                    None
+                }
+            },
+            |destination| admits(destination).map_err(after).is_ok(),
+        );
+        let Some(Popped { lane, destination, mail }) = found else {
+            return Take::Wait(soonest.get());
+        };
         state.pool.begin(lane, mail.project);
         state.paces.took(mail.project, now);
         state.refusals.begun(mail.id, mail.project);
-        let busy = Busy { hop: Arc::clone(self), lane, mail: mail.id, project: mail.project };
+        let busy = Busy { hop: Arc::clone(self), lane, destination, mail: mail.id, project: mail.project };
         Take::Mail(Box::new(mail), busy)
     }
 
@@ -322,11 +340,17 @@ impl Drop for Seat {
 pub(in crate::delivery) struct Busy {
     hop: Arc<NextHop>,
     lane: Lane,
+    destination: Destination,
     mail: EmailId,
     project: ProjectNumber,
 }
 
 impl Busy {
+    /// Where it goes.
+    pub(in crate::delivery) fn destination(&self) -> Destination {
+        self.destination
+    }
+
     /// The lane the mail was taken from.
     pub(in crate::delivery) fn lane(&self) -> Lane {
         self.lane

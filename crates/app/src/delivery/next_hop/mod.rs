@@ -17,6 +17,7 @@ mod report;
 mod state;
 
 pub(super) use hop::{Busy, Leave, NextHop, Permit, Seat, Take};
+pub(super) use pace::Meter;
 pub(super) use pool::Trouble;
 pub(super) use report::keep_informed;
 pub(super) use state::{Judgement, Withdrawn};

@@ -43,13 +43,13 @@ const LATELY: Duration = Duration::from_secs(10);
 
 /// How many a second there were lately.
 #[derive(Debug, Default)]
-pub(super) struct Meter {
+pub(in crate::delivery) struct Meter {
     window: (Timestamp, u32),
     before: f64,
 }
 
 impl Meter {
-    pub(super) fn count(&mut self, now: Timestamp) {
+    pub(in crate::delivery) fn count(&mut self, now: Timestamp) {
         if now.since(self.window.0) >= WINDOW {
             self.before = f64::from(self.window.1) / now.since(self.window.0).as_secs_f64();
             self.window = (now, 0);
@@ -57,7 +57,7 @@ impl Meter {
         self.window.1 += 1;
     }
 
-    pub(super) fn per_second(&self, now: Timestamp) -> f64 {
+    pub(in crate::delivery) fn per_second(&self, now: Timestamp) -> f64 {
         (f64::from(self.window.1) / now.since(self.window.0).as_secs_f64().max(1.0)).max(self.before)
     }
 

@@ -11,6 +11,7 @@ use super::pool::Pool;
 use super::project_news::News;
 use super::refusals::{Refusals, Verdict};
 use crate::delivery::dispatcher::Dispatcher;
+use crate::delivery::flows::Flow;
 use crate::delivery::hand_over::Reply;
 
 /// When a mail is looked at again whose project has no turn for so long that it does not wait in memory.
@@ -64,8 +65,8 @@ impl State {
         if !self.refusals.is_any_kept_back() && !self.paces.is_any_slow() {
             return Vec::new();
         }
-        let withdrawn = dispatcher.withdraw(|project| self.keeps(project, now).map(|(keep, _)| keep));
-        let explained = withdrawn.into_iter().map(|(project, mails)| {
+        let withdrawn = dispatcher.withdraw(|flow| self.keeps(flow.project, now).map(|(keep, _)| keep));
+        let explained = withdrawn.into_iter().map(|(Flow { project, .. }, mails)| {
             let codes =
                 self.refusals.codes(project).or_else(|| self.paces.codes(project)).unwrap_or_default();
             let why = format!(

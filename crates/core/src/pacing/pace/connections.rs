@@ -102,22 +102,30 @@ impl Connections {
     pub(super) fn grow(&mut self, limit: u32, now: Timestamp) {
         let limit = limit.max(1);
         let Some(crowd) = self.crowd else {
-            self.most = self.most().saturating_mul(2).min(limit);
+            self.most = self.most().saturating_mul(2).min(limit).max(self.most());
             return;
         };
         let in_vain = if crowd.grew { 0 } else { crowd.in_vain };
         if now.since(crowd.at) >= ONE_MORE * (1 << in_vain) {
-            self.most = (self.most() + 1).min(limit);
+            self.most = (self.most() + 1).min(limit).max(self.most());
             self.crowd = Some(Crowd { at: now, grew: true, in_vain });
         }
     }
 
-    /// The site says that there are too many.
-    pub(super) fn too_many(&mut self, now: Timestamp) {
+    /// The site says to a process that there are too many. The process has so many left, where that is known.
+    pub(super) fn too_many(&mut self, process: u64, left: Option<u32>, now: Timestamp) {
+        if let Some(left) = left
+            && let Some(part) = self.parts.iter_mut().find(|part| part.process == process)
+        {
+            part.connections = left;
+        }
+        let open: u32 = self.parts.iter().map(|part| part.connections).sum();
+        let most = if left.is_some() { open } else { open.saturating_sub(1) };
         // those who had more a moment ago may still say so
         if self.crowd.is_none_or(|crowd| crowd.grew || now.since(crowd.at) >= GRANTED_FOR) {
-            let open: u32 = self.parts.iter().map(|part| part.connections).sum();
-            self.lower(open.saturating_sub(1), now);
+            self.lower(most, now);
+        } else if left.is_some() {
+            self.most = self.most().min(most).max(1);
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Report {
     pub unused: u32,
     /// What the site said about the source, and the reply. The last of several.
     pub said: Option<(Signal, String)>,
+    /// Connections that it has left, where the site said that there are too many and that is known.
+    pub left: Option<u32>,
 }
 
 /// What a process wants.

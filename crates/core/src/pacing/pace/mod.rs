@@ -1,7 +1,7 @@
 //! The pace of one source at one site.
 //!
 //! **Connections** begin with one, so that only one process meets the limits of a site that is not known, and double while
-//! mail is taken, up to what is published. Where the site says that there are too many, one fewer is used from then on,
+//! mail is taken, up to one for every 20 mails, and to what is published. Where the site says that there are too many, one fewer is used from then on,
 //! and one more is tried after a while.
 //!
 //! **Mails a minute** have no limit until the site throttles. Then the source rests, at least a minute; what the site took
@@ -37,6 +37,9 @@ const RESTS: Pauses = Pauses { first: Duration::from_mins(1), longest: Duration:
 /// Pauses after a block, and the part of the rate that is left after one.
 const PAUSES: Pauses = Pauses { first: Duration::from_hours(1), longest: Duration::from_hours(24) };
 const AFTER_BLOCK: f64 = 0.1;
+/// Mails that a site has to have taken for each connection beyond the first: what is in flight when it says that it is
+/// too much, is too much as well.
+const MAILS_PER_CONNECTION: u32 = 20;
 /// How soon a process asks again that got no connection.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// Without trouble for this long, everything that was learnt is forgotten.
@@ -111,6 +114,9 @@ impl Pace {
             self.took(report.taken, limits, now);
         }
         if let Some((signal, reply)) = &report.said {
+            if *signal == Signal::Connections {
+                self.connections.too_many(process, report.left, now);
+            }
             self.heard(*signal, reply, now);
         }
         self.grant(process, wish, limits, now)
@@ -153,7 +159,8 @@ impl Pace {
             return;
         }
         self.since_rest += f64::from(taken);
-        self.connections.grow(limits.connections, now);
+        let proven = 1 + self.rate.known() / MAILS_PER_CONNECTION;
+        self.connections.grow(limits.connections.min(proven), now);
         self.rate.grow(now);
     }
 
@@ -167,10 +174,9 @@ impl Pace {
         self.trouble_at = Some(now);
         self.reply = reply.chars().take(REPLY).collect();
         match signal {
-            Signal::Connections => self.connections.too_many(now),
             Signal::Throttled if !is_known => self.slow_down(now),
             Signal::Blocked if now >= self.blocked_until => self.pause(now),
-            Signal::Throttled | Signal::Blocked | Signal::Greylisted => {}
+            Signal::Throttled | Signal::Blocked | Signal::Connections | Signal::Greylisted => {}
         }
     }
 

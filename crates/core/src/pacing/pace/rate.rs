@@ -121,6 +121,11 @@ impl Rate {
         }
     }
 
+    /// How far the site is known: mails that it took, up to [`MOST`].
+    pub(super) fn known(&self) -> u32 {
+        self.known
+    }
+
     /// How many were taken in the last minute.
     pub(super) fn lately(&mut self, now: Timestamp) -> f64 {
         self.minutes.lately(now)

@@ -23,6 +23,7 @@ fn said(signal: Signal) -> Report {
 /// A pace at a site that is known to take so many connections.
 fn known(connections: u32) -> Pace {
     let mut pace = Pace::default();
+    pace.rate.took(1_000, NOW.minus(Duration::from_hours(1)));
     (0..5).for_each(|_| pace.connections.grow(connections, NOW));
     pace
 }
@@ -169,6 +170,18 @@ fn too_many_connections_are_one_fewer_from_then_on() {
     pace.step(1, &said(Signal::Connections), wish(100, 8), LIMITS, after(602));
     assert_eq!(pace.step(1, &taken(1), wish(100, 8), LIMITS, after(602 + 1_199)).connections, 4);
     assert_eq!(pace.step(1, &taken(1), wish(100, 8), LIMITS, after(602 + 1_200)).connections, 5);
+}
+
+#[test]
+fn a_process_that_says_how_many_it_has_left_finds_the_limit_at_once() {
+    let mut pace = known(8);
+    assert_eq!(pace.step(1, &Report::default(), wish(100, 8), LIMITS, NOW).connections, 8);
+    let refused = |left| Report { left: Some(left), ..said(Signal::Connections) };
+    assert_eq!(pace.step(1, &refused(3), wish(100, 8), LIMITS, after(1)).connections, 3);
+    // what was tried at the same moment is told a little later
+    assert_eq!(pace.step(1, &refused(2), wish(100, 8), LIMITS, after(2)).connections, 2);
+    assert_eq!(pace.step(1, &refused(2), wish(100, 8), LIMITS, after(3)).connections, 2);
+    assert_eq!(pace.step(1, &taken(1), wish(100, 8), LIMITS, after(602)).connections, 3);
 }
 
 #[test]

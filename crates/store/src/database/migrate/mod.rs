@@ -177,6 +177,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "search trigrams",
         sql: include_str!("../../../migrations/0047_search_trigrams.sql"),
     },
+    Migration {
+        number: 48,
+        name: "delivery sites",
+        sql: include_str!("../../../migrations/0048_delivery_sites.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -36,7 +36,9 @@ pub use self::forward::{bring_forward, waits_ahead};
 pub(crate) use self::insert::NO_DEADLINE;
 pub use self::insert::{NewEmail, Origin, enqueue};
 pub use self::late::conclude_late;
-pub use self::lease::{ClaimRef, Mark, extend, hold, keep_links, mark_sending, postpone, release};
+pub use self::lease::{
+    ClaimRef, Mark, Parked, extend, hold, keep_links, mark_sending, park, postpone, release,
+};
 pub use self::list::{
     Counted, List, OfStep, Source, Trouble, counted_by_cap, get, in_doubt, is_to, list, of_execution,
     sources, suppressed, times_counted_by_cap, topic_of, total, troubles,

@@ -1,0 +1,156 @@
+//! Delivery to the recipients' own mail servers (RFC 5321 section 5).
+//!
+//! 1. A claimed mail gets the **destination** of its recipient's domain. Where that is not known, it waits in the queue
+//!    while the domain is looked up.
+//! 2. The **pacer** asks the pace of each site, a row that all processes share, what may be brought there ([`pacer`]).
+//! 3. A worker takes the next mail whose site has room, in the order of lanes and projects that holds everywhere
+//!    (`take`). It uses an open connection to one of the destination's servers, or opens one ([`open`]).
+//! 4. What the site says about us slows down or stops the site, not the mail ([`sender`]).
+//! 5. Mail for a site that takes none for a while does not wait in memory: the pacer gives it back, each to be looked at
+//!    again when it may leave.
+//!
+//! [`sites`] and [`site`] hold the state, without clock and network. `docs/adr/0077-direct-delivery.md` has the reasons.
+
+mod hand_out;
+mod open;
+mod pacer;
+mod sender;
+mod site;
+mod sites;
+mod visit;
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mailwright_core::time::Timestamp;
+use mailwright_mail::dns::Dns;
+use mailwright_mail::smtp::{Connection, RelayConfig};
+use mailwright_store::sending::email::Claimed;
+use tokio::sync::{Notify, Semaphore};
+
+use self::hand_out::HandOut;
+use self::sites::Sites;
+use super::Delivery;
+use super::flows::Destination;
+use crate::background::tasks::Tasks;
+
+pub(super) use self::hand_out::work;
+
+/// Most domains that are looked up at a time.
+const LOOKUPS: usize = 64;
+/// How long a farewell may take.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// How mail is brought to the recipients' own servers.
+#[derive(Debug, Clone)]
+pub struct DirectConfig {
+    /// Port, name, TLS and limits of the connections; its host is replaced by each server's.
+    pub connection: RelayConfig,
+    /// The address that connections come from; `None` leaves the choice to the system.
+    pub source: Option<IpAddr>,
+}
+
+/// An open connection to a mail server.
+struct Line {
+    connection: Connection,
+    host: String,
+    /// Mails that were brought on it.
+    carried: u32,
+    /// When something was last heard on it.
+    heard_at: Timestamp,
+}
+
+impl Line {
+    /// Closes it in good order.
+    async fn close(self) {
+        let _ = tokio::time::timeout(FAREWELL, self.connection.quit()).await;
+    }
+}
+
+/// What the workers share that bring mail to the recipients' servers.
+pub(super) struct Direct {
+    config: DirectConfig,
+    dns: Dns,
+    /// Whether servers in private networks are connected to.
+    allows_private: bool,
+    sites: Mutex<Sites<Line>>,
+    lookups: Semaphore,
+    /// Mail may leave now that could not leave before.
+    changed: Notify,
+    /// The pace of a site is to be asked, or told something.
+    asked: Notify,
+    hand_out: HandOut,
+    /// Tells this process from the others.
+    process: u64,
+}
+
+impl Direct {
+    pub(super) fn new(config: &DirectConfig, dns: &Dns, connections: usize, allows_private: bool) -> Self {
+        Self {
+            config: config.clone(),
+            dns: dns.keeping_answers(),
+            allows_private,
+            sites: Mutex::new(Sites::new(connections)),
+            lookups: Semaphore::new(LOOKUPS),
+            changed: Notify::new(),
+            asked: Notify::new(),
+            hand_out: HandOut::default(),
+            process: rand::random(),
+        }
+    }
+
+    /// The name of our source address.
+    fn source(&self) -> String {
+        self.config.source.map(|address| address.to_string()).unwrap_or_default()
+    }
+
+    fn sites(&self) -> MutexGuard<'_, Sites<Line>> {
+        self.sites.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes connections, without waiting for it.
+    fn close(tasks: &Tasks, lines: impl IntoIterator<Item = Line>) {
+        for line in lines {
+            tasks.spawn("a farewell", line.close());
+        }
+    }
+}
+
+/// Starts what is needed beside the workers.
+pub(super) fn start(delivery: &Arc<Delivery>, direct: &Arc<Direct>) {
+    delivery.tasks.keep("pace of sites", pacer::run(Arc::clone(delivery), Arc::clone(direct)));
+    delivery.tasks.keep("mail for workers", hand_out::run(Arc::clone(delivery), Arc::clone(direct)));
+}
+
+impl Delivery {
+    /// Where a mail goes. A domain that is not known is looked up meanwhile.
+    pub(super) fn destination_of(self: &Arc<Self>, mail: &Claimed) -> Destination {
+        let Some(direct) = &self.direct else { return Destination::NEXT_HOP };
+        let domain = mail.recipient.domain();
+        let (destination, is_new) = direct.sites().destination_of(domain, self.now());
+        if is_new {
+            let (delivery, direct) = (Arc::clone(self), Arc::clone(direct));
+            let domain = domain.to_owned();
+            self.tasks.spawn("where mail for a domain goes", async move {
+                delivery.locate(&direct, &domain, destination).await;
+            });
+        }
+        destination
+    }
+
+    async fn locate(&self, direct: &Direct, domain: &str, asked: Destination) {
+        let route = {
+            let _permit = direct.lookups.acquire().await;
+            // equally good servers are mixed for each connection
+            direct.dns.route(domain, 0).await
+        };
+        let known = direct.sites().found(domain, asked, route, self.now());
+        if known == asked {
+            direct.changed.notify_one();
+        } else {
+            self.app.0.delivery.dispatcher.redirect(asked, known);
+            direct.asked.notify_one();
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Opens a connection to one of a destination's mail servers, the best first (RFC 5321 section 5.1).
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use mailwright_core::pacing::reply::{Signal, signal};
+use mailwright_core::time::Timestamp;
+use mailwright_mail::route::{Addresses, MailServer};
+use mailwright_mail::smtp::{Connection, OpenError};
+
+use super::sites::Path;
+use super::{Direct, Line};
+use crate::delivery::hand_over::Reply;
+use crate::http_client::may_connect;
+
+/// Most servers that are tried for a mail.
+const MOST_SERVERS: usize = 5;
+/// How long they are tried, all together: the last one that was begun with is waited for.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// Why there is no connection.
+pub(super) struct Unopened {
+    /// The server that was tried last.
+    pub(super) host: String,
+    /// What it said, if it did.
+    pub(super) reply: Option<Reply>,
+    /// What it said about us.
+    pub(super) signal: Option<Signal>,
+    pub(super) error: String,
+}
+
+impl Direct {
+    /// Connects to the best server that can be reached. A server that refuses us because of what we are, or of how much we
+    /// send, is the last that is asked: the others are of the same site.
+    pub(super) async fn open(&self, path: &Path) -> Result<Line, Unopened> {
+        let began = Instant::now();
+        let mut last = Unopened {
+            host: String::new(),
+            reply: None,
+            signal: None,
+            error: "no mail server has an address that can be connected to".into(),
+        };
+        for server in mixed(&path.servers, rand::random()).into_iter().take(MOST_SERVERS) {
+            if began.elapsed() > PATIENCE {
+                break;
+            }
+            match self.open_at(&server.host).await {
+                Ok(line) => return Ok(line),
+                Err(unopened) => {
+                    tracing::debug!(
+                        host = unopened.host,
+                        error = unopened.error,
+                        "a mail server cannot be used"
+                    );
+                    let is_told = unopened.signal.is_some();
+                    last = unopened;
+                    if is_told {
+                        break;
+                    }
+                }
+            }
+        }
+        Err(last)
+    }
+
+    async fn open_at(&self, host: &str) -> Result<Line, Unopened> {
+        let without = |error: &str| Unopened {
+            host: host.to_owned(),
+            reply: None,
+            signal: None,
+            error: format!("{host}: {error}"),
+        };
+        let addresses: Vec<IpAddr> = match self.dns.addresses(host).await {
+            Addresses::Known(addresses) => {
+                addresses.into_iter().filter(|address| may_connect(*address, self.allows_private)).collect()
+            }
+            Addresses::None => return Err(without("it has no address")),
+            Addresses::Unknown => return Err(without("the name server gave no answer about its address")),
+        };
+        if addresses.is_empty() {
+            return Err(without("its addresses are not public"));
+        }
+        let mut config = self.config.connection.clone();
+        host.clone_into(&mut config.host);
+        match Connection::open_to(&config, &addresses, self.config.source).await {
+            Ok(connection) => {
+                Ok(Line { connection, host: host.to_owned(), carried: 0, heard_at: Timestamp(0) })
+            }
+            Err(OpenError { reply: None, error, stage, .. }) => {
+                Err(without(&format!("{stage} failed: {error}")))
+            }
+            Err(OpenError { reply: Some(reply), .. }) => {
+                let reply = Reply::from(reply);
+                Err(Unopened {
+                    signal: signal_of(&reply),
+                    error: format!("{host}: {reply}"),
+                    host: host.to_owned(),
+                    reply: Some(reply),
+                })
+            }
+        }
+    }
+}
+
+/// What a reply says about us.
+pub(super) fn signal_of(reply: &Reply) -> Option<Signal> {
+    let enhanced = reply.enhanced.map(|(class, subject, detail)| (u16::from(class), subject, detail));
+    signal(reply.code, enhanced, &reply.text).filter(|signal| *signal != Signal::Greylisted)
+}
+
+/// The servers in the order in which they are tried: by preference, equally good ones in an order by chance.
+fn mixed(servers: &[MailServer], random: u64) -> Vec<&MailServer> {
+    let by_chance = |server: &MailServer| {
+        let mut hasher = DefaultHasher::new();
+        (random, &server.host).hash(&mut hasher);
+        hasher.finish()
+    };
+    let mut servers: Vec<_> = servers.iter().collect();
+    servers.sort_by_key(|server| (server.preference, by_chance(server)));
+    servers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equally_good_servers_are_tried_in_every_order_and_better_ones_first() {
+        let server = |preference, host: &str| MailServer { preference, host: host.to_owned() };
+        let servers = [server(10, "a.test"), server(10, "b.test"), server(20, "c.test")];
+        let mut firsts = [0, 0];
+        for random in 0..1_000 {
+            let mixed = mixed(&servers, random);
+            assert_eq!(mixed[2].host, "c.test");
+            firsts[usize::from(mixed[0].host == "b.test")] += 1;
+        }
+        assert!(firsts.iter().all(|count| *count > 400), "{firsts:?}");
+    }
+}

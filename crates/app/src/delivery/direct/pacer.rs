@@ -1,0 +1,255 @@
+//! Asks the pace of each site what may be brought there, tells it what was said, and gives back the mail of sites that take
+//! none for a while.
+//!
+//! A pace is a row that all processes share ([`mailwright_store::delivery::site`]). The steps of many sites are one
+//! transaction, and the rows are locked in the order of their names.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mailwright_core::email::Reason;
+use mailwright_core::pacing::limits::Limits;
+use mailwright_core::pacing::{Grant, Pace, PaceReason, Report, Wish};
+use mailwright_core::time::Timestamp;
+use mailwright_store::body;
+use mailwright_store::delivery::site::{self, SiteKey};
+use mailwright_store::sending::email::{self, Claimed, Parked};
+
+use super::Direct;
+use super::site::Slow;
+use crate::delivery::flows::Flow;
+use crate::delivery::outcome::Via;
+use crate::delivery::{Delivery, claim_ref};
+
+/// How often it is looked which sites are to be asked.
+const LOOK: Duration = Duration::from_millis(250);
+/// The shortest time between two looks, so that many mails share one.
+const APART: Duration = Duration::from_millis(5);
+/// Pause after the database did not answer.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// Most steps in one transaction.
+const MOST_STEPS: usize = 250;
+/// How often what is not needed is forgotten.
+const TIDIED_EVERY: Duration = Duration::from_secs(30);
+/// The longest time until mail is looked at again that waits for a site.
+const HORIZON: Duration = Duration::from_mins(15);
+
+/// What a process tells and asks a pace.
+#[derive(Debug, Clone)]
+struct Step {
+    key: SiteKey,
+    report: Report,
+    wish: Wish,
+    limits: Limits,
+}
+
+/// What a pace answers.
+struct Answer {
+    site: String,
+    grant: Grant,
+    rate: Option<f64>,
+    reply: Option<String>,
+}
+
+/// Runs until the service stops.
+pub(super) async fn run(delivery: Arc<Delivery>, direct: Arc<Direct>) {
+    let mut tidied_at = delivery.now();
+    while !delivery.tasks.is_stopping() {
+        let now = delivery.now();
+        let queued = delivery.app.0.delivery.dispatcher.queued_by_destination();
+        let (steps, reaped) = {
+            let mut sites = direct.sites();
+            let by_site = sites.by_site(&queued);
+            if now.since(tidied_at) >= TIDIED_EVERY || tidied_at > now {
+                sites.forget(&queued, now);
+                tidied_at = now;
+            }
+            let reaped = sites.reap(now);
+            let source = direct.source();
+            let steps = sites.each().filter_map(|(name, site)| {
+                let waiting = by_site.get(name).copied().unwrap_or_default();
+                site.note_queue(waiting, now);
+                let (report, wish) = site.ask(waiting, now)?;
+                let key = SiteKey { source: source.clone(), site: name.to_string() };
+                Some(Step { key, report, wish, limits: site.limits })
+            });
+            (steps.collect::<Vec<_>>(), reaped)
+        };
+        Direct::close(&delivery.tasks, reaped);
+        let answered = ask(&delivery, &direct, steps).await;
+        park(&delivery, &direct).await;
+        let pause = if answered { APART } else { AFTER_FAILURE };
+        delivery.tasks.pause(pause).await;
+        tokio::select! {
+            () = direct.asked.notified() => {}
+            _ = delivery.tasks.pause(LOOK) => {}
+        }
+    }
+    leave(&delivery, &direct).await;
+}
+
+/// Asks the paces, many in one transaction. Returns whether all have answered.
+async fn ask(delivery: &Delivery, direct: &Direct, mut steps: Vec<Step>) -> bool {
+    steps.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+    let mut answered = true;
+    for part in steps.chunks(MOST_STEPS) {
+        match step(delivery, direct.process, part).await {
+            Ok(answers) => {
+                let mut sites = direct.sites();
+                for Answer { site, grant, rate, reply } in answers {
+                    if let Some(site) = sites.site(&site) {
+                        site.granted(grant, rate, reply.as_deref());
+                    }
+                }
+                drop(sites);
+                direct.changed.notify_one();
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the pace of sites could not be asked, mail for them waits");
+                answered = false;
+                let mut sites = direct.sites();
+                for step in part {
+                    if let Some(site) = sites.site(&step.key.site) {
+                        site.unasked(step.report.clone());
+                    }
+                }
+            }
+        }
+    }
+    answered
+}
+
+/// One transaction: what was said is taken into account, and what may be brought is granted.
+async fn step(delivery: &Delivery, process: u64, steps: &[Step]) -> mailwright_store::Result<Vec<Answer>> {
+    let (steps, now) = (steps.to_vec(), delivery.now());
+    let stepped = delivery.app.0.db.write(body!(async |tx| {
+        let keys: Vec<_> = steps.iter().map(|step| step.key.clone()).collect();
+        let stored = site::lock(tx, &keys, now).await?;
+        let mut answers = Vec::with_capacity(steps.len());
+        let mut paces = Vec::with_capacity(steps.len());
+        for step in &steps {
+            // a row that cannot be read begins anew: it is a hint, and the site says again what it takes
+            let mut pace: Pace =
+                stored.get(&step.key).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+            let grant = pace.step(process, &step.report, step.wish, step.limits, now);
+            let reply = pace.trouble().map(|(_, reply)| reply.to_owned());
+            answers.push(Answer { site: step.key.site.clone(), grant, rate: pace.per_minute(), reply });
+            paces.push((step.key.clone(), serde_json::to_string(&pace).unwrap_or_else(|_| "{}".into())));
+        }
+        site::put(tx, &paces, now).await?;
+        Ok(answers)
+    }));
+    stepped.await
+}
+
+/// Gives back what sites do not take soon, each mail to be looked at again when it may leave.
+async fn park(delivery: &Arc<Delivery>, direct: &Direct) {
+    let now = delivery.now();
+    let dispatcher = &delivery.app.0.delivery.dispatcher;
+    let parked: Vec<(String, Vec<(Claimed, Timestamp)>)> = {
+        let mut sites = direct.sites();
+        let mut rooms = HashMap::new();
+        for (name, site) in sites.each() {
+            rooms.insert(Arc::clone(name), site.room(now));
+        }
+        let mut left: HashMap<_, _> =
+            rooms.iter().map(|(name, room)| (Arc::clone(name), room.keeps)).collect();
+        let withdrawn = dispatcher.withdraw(|flow: Flow| {
+            let path = sites.path(flow.destination)?;
+            *left.get(&path.site)?
+        });
+        let mut by_site: BTreeMap<Arc<str>, Vec<Claimed>> = BTreeMap::new();
+        for (flow, mails) in withdrawn {
+            if let Some(path) = sites.path(flow.destination) {
+                by_site.entry(Arc::clone(&path.site)).or_default().extend(mails);
+            }
+        }
+        left.clear();
+        by_site
+            .into_iter()
+            .filter_map(|(name, mails)| {
+                let room = rooms.get(&name)?;
+                let site = sites.site(&name)?;
+                let why = explained(&name, &site.why(now));
+                let slots = site.slots(mails.len(), room, HORIZON);
+                Some((why, mails.into_iter().zip(slots).collect()))
+            })
+            .collect()
+    };
+    for (why, mails) in parked {
+        delivery.park(mails, &why, now).await;
+    }
+}
+
+/// Why mail for a site waits, in a sentence.
+fn explained(site: &str, why: &Slow) -> String {
+    let said = |reply: &str| if reply.is_empty() { String::new() } else { format!(" Last: {reply}") };
+    match why {
+        Slow::Unreachable(error) => {
+            format!("The mail waits, because {site} cannot be reached. Last: {error}")
+        }
+        Slow::Pace(PaceReason::Resting, reply) => {
+            format!("The mail waits, because {site} asks us to send less.{}", said(reply))
+        }
+        Slow::Pace(PaceReason::Blocked, reply) => {
+            format!("The mail waits, because {site} blocks the address that we send from.{}", said(reply))
+        }
+        Slow::Pace(PaceReason::Rate, reply) => {
+            format!("The mail waits, because of how many mails a minute {site} takes.{}", said(reply))
+        }
+        Slow::Pace(PaceReason::Connections, reply) => {
+            format!("The mail waits for one of the connections that {site} takes.{}", said(reply))
+        }
+        Slow::Busy => format!("The mail waits, because {site} takes mail more slowly than it comes."),
+    }
+}
+
+/// Gives back what was granted, so that other processes need not wait until it ends.
+async fn leave(delivery: &Arc<Delivery>, direct: &Direct) {
+    let (steps, lines) = {
+        let mut sites = direct.sites();
+        let lines = sites.close();
+        let source = direct.source();
+        let steps = sites.each().filter_map(|(name, site)| {
+            let report = site.last_report()?;
+            let key = SiteKey { source: source.clone(), site: name.to_string() };
+            Some(Step { key, report, wish: Wish::default(), limits: site.limits })
+        });
+        (steps.collect(), lines)
+    };
+    Direct::close(&delivery.tasks, lines);
+    ask(delivery, direct, steps).await;
+}
+
+impl Delivery {
+    /// Gives mails back without an attempt, each to be looked at again at a time of its own. Those that would wait for
+    /// longer than a mail may are given up.
+    async fn park(self: &Arc<Self>, mails: Vec<(Claimed, Timestamp)>, why: &str, now: Timestamp) {
+        let (in_time, late): (Vec<_>, Vec<_>) = mails
+            .into_iter()
+            .partition(|(mail, due_at)| mail.waited + due_at.since(now) <= self.backoff.patience);
+        for (mail, _) in late {
+            let text = format!("Given up after waiting for too long. {why}");
+            self.record(self.unsendable(&mail, None, (Reason::Expired, text), Via::NOWHERE)).await;
+        }
+        let parked: Vec<_> = in_time
+            .iter()
+            .map(|(mail, due_at)| Parked {
+                claim: self.held.current(claim_ref(mail)),
+                due_at: *due_at,
+                waits: due_at.since(now),
+            })
+            .collect();
+        for (mail, _) in &in_time {
+            self.held.let_go(mail.id);
+        }
+        for part in parked.chunks(500) {
+            let (part, why) = (part.to_vec(), why.to_owned());
+            let written = self.app.0.db.write(body!(async |tx| email::park(tx, &part, &why).await)).await;
+            if let Err(error) = written {
+                tracing::warn!(%error, "claims could not be given back, their leases will end");
+            }
+        }
+    }
+}

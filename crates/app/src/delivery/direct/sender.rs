@@ -1,0 +1,320 @@
+//! A worker that brings mails to the recipients' own servers.
+//!
+//! What a site says about us ([`mailwright_core::pacing::reply`]) is told to its pace, and the mail waits without an
+//! attempt. Everything else that it says counts for the mail. A site that cannot be reached costs the mail that was tried
+//! an attempt; the others for it wait until one more is tried.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use mailwright_core::email::Reason;
+use mailwright_core::pacing::reply::{Signal, signal};
+use mailwright_mail::smtp::EnvelopeError;
+use mailwright_store::sending::email::Claimed;
+
+use super::hand_out::{Job, Way};
+use super::open::{Unopened, signal_of};
+use super::sites::NoWay;
+use super::visit::Visit;
+use super::{Direct, Line};
+use crate::delivery::hand_over::{HandOver, Refusal, Rejection, Reply};
+use crate::delivery::ledger::Marked;
+use crate::delivery::message::Message;
+use crate::delivery::next_hop::Busy;
+use crate::delivery::outcome::{Circumstances, Via};
+use crate::delivery::recorder::Recorder;
+use crate::delivery::{Delivery, claim_ref};
+
+/// How long the last outcome waits to be recorded together with the next mark.
+const SLOW: Duration = Duration::from_millis(20);
+
+/// How long a mail waits that met too many connections, at most: others are being used.
+const FOR_A_CONNECTION: Duration = Duration::from_secs(1);
+
+/// A worker.
+pub(super) struct Sender<'d> {
+    delivery: &'d Arc<Delivery>,
+    direct: &'d Arc<Direct>,
+    recorder: Recorder<'d>,
+}
+
+impl<'d> Sender<'d> {
+    pub(super) fn new(delivery: &'d Arc<Delivery>, direct: &'d Arc<Direct>) -> Self {
+        Self { delivery, direct, recorder: Recorder::new(delivery) }
+    }
+
+    /// Has the last outcome recorded, since no mail follows at once.
+    pub(super) fn flush(&mut self) {
+        self.recorder.flush();
+    }
+
+    /// A mail that must not take the worker with it if it makes us panic.
+    pub(super) async fn hand_over_safely(&mut self, Job { mail, busy, way }: Job) {
+        let claim = claim_ref(&mail);
+        if AssertUnwindSafe(self.go(mail, &busy, way)).catch_unwind().await.is_err() {
+            self.delivery.panicked(claim);
+        }
+        drop(busy);
+    }
+
+    async fn go(&mut self, mail: Arc<Claimed>, busy: &Busy, way: Way) {
+        match way {
+            Way::To(visit) => self.hand_over(mail, busy, *visit).await,
+            Way::Again => self.put_back(&mail).await,
+            Way::No(why) => self.no_way(&mail, busy, why).await,
+        }
+    }
+
+    /// There is no way to the recipient's domain. That it does not exist is believed when it is heard a second time: a
+    /// name server of ours may be wrong for a while.
+    async fn no_way(&mut self, mail: &Arc<Claimed>, busy: &Busy, why: NoWay) {
+        let domain = mail.recipient.domain();
+        let was_heard = mail.log.iter().any(|attempt| attempt.code == Some(NOWHERE));
+        let end = match why {
+            NoWay::Unknown => {
+                let error = format!("The name servers gave no answer about {domain}.");
+                return self.wait(mail, self.delivery.backoff.base, &error).await;
+            }
+            NoWay::Refused => {
+                let text = format!("{domain} takes no mail, as its null MX record says (RFC 7505).");
+                HandOver::Rejected(Rejection::Address { certain: true }, own_reply(556, (5, 1, 10), text))
+            }
+            NoWay::Nowhere if was_heard => {
+                let text = format!("{domain} does not exist, or has neither mail servers nor an address.");
+                HandOver::Rejected(Rejection::Address { certain: true }, own_reply(550, (5, 1, 2), text))
+            }
+            NoWay::Nowhere => {
+                let text =
+                    format!("{domain} seems not to exist. It is looked up once more before the mail fails.");
+                HandOver::Temporary(own_reply(NOWHERE, (4, 1, 2), text))
+            }
+        };
+        // for the subject that the record shows
+        let Some(message) = self.delivery.prepare_or_settle(mail, busy.lane()).await else { return };
+        self.conclude(mail, &message.rendered.subject, &end, Via::NOWHERE);
+    }
+
+    async fn hand_over(&mut self, mail: Arc<Claimed>, busy: &Busy, mut visit: Visit) {
+        self.recorder.flush_unless_of(mail.project);
+        let Some(message) = self.delivery.prepare_or_settle(&mail, busy.lane()).await else {
+            if let Some(line) = visit.line() {
+                self.keep(&mut visit, line);
+            }
+            return;
+        };
+        let subject = &message.rendered.subject;
+        let Some(mut line) = self.line(&mail, subject, &mut visit).await else { return };
+        let size = message.signature.len() + message.rendered.raw.len();
+        if let Some(most) = line.connection.max_size().filter(|most| size > *most) {
+            let text = format!("The message has {size} bytes, {} takes {most} at most.", line.host);
+            let via = Circumstances { tls: line.connection.tls(), overtaken: true };
+            let record =
+                self.delivery.unsendable(&mail, Some(subject), (Reason::TooLarge, text), line.via(via));
+            self.recorder.note(record);
+            return self.keep(&mut visit, line);
+        }
+        let mut envelope = self.envelope(&mut line, &mail, &message, size).await;
+        if line.carried > 0 && is_spent(&envelope) {
+            // the site had enough of the connection, which says nothing about the mail
+            self.recorder.flush();
+            line.close().await;
+            let Some(fresh) = self.fresh(&mail, subject, &mut visit).await else { return };
+            line = fresh;
+            envelope = self.envelope(&mut line, &mail, &message, size).await;
+        }
+        if !matches!(&envelope, Err(EnvelopeError::Lost { .. })) {
+            visit.reached();
+        }
+        let via = Circumstances { tls: line.connection.tls(), overtaken: true };
+        let host = line.host.clone();
+        let end = if let Err(error) = envelope {
+            error.into()
+        } else {
+            let next = Marked { mail: &mail, lane: busy.lane(), links: message.rendered.own_links.as_ref() };
+            if !self.recorder.mark(next).await {
+                // Taken over or removed meanwhile, the database is gone, or our clock is wrong: not ours to send. The
+                // server waits for content, and without any the connection can only be closed.
+                return self.put_back(&mail).await;
+            }
+            match line.connection.content(message.signature.as_bytes(), &message.rendered.raw).await {
+                Ok(reply) => HandOver::Accepted(Some(reply.into())),
+                Err(error) => error.into(),
+            }
+        };
+        let now = self.delivery.now();
+        if matches!(end, HandOver::Accepted(_)) {
+            line.carried += 1;
+            visit.took(now);
+        }
+        self.keep(&mut visit, line);
+        match about_us(&end) {
+            Some((signal, reply)) => {
+                visit.said(signal, reply.codes());
+                drop(visit);
+                self.recorder.flush();
+                self.wait(&mail, self.pause(signal), &format!("{host}: {reply}")).await;
+            }
+            None => self.conclude(&mail, subject, &end, Via { host: &host, how: via }),
+        }
+    }
+
+    /// The connection that came with the mail, or one that is opened now.
+    async fn line(&mut self, mail: &Claimed, subject: &str, visit: &mut Visit) -> Option<Line> {
+        match visit.line() {
+            Some(line) => Some(line),
+            None => self.fresh(mail, subject, visit).await,
+        }
+    }
+
+    /// Opens a connection. Where none is to be had, the mail waits.
+    async fn fresh(&mut self, mail: &Claimed, subject: &str, visit: &mut Visit) -> Option<Line> {
+        let opened = tokio::select! {
+            biased;
+            () = self.delivery.tasks.stopping() => None,
+            opened = self.direct.open(&visit.path) => Some(opened),
+        };
+        let Unopened { host, reply, signal, error } = match opened {
+            None => {
+                self.put_back(mail).await;
+                return None;
+            }
+            Some(Ok(mut line)) => {
+                visit.opened();
+                line.heard_at = self.delivery.now();
+                return Some(line);
+            }
+            Some(Err(unopened)) => unopened,
+        };
+        visit.opened();
+        let via = Via { host: &host, how: Circumstances { tls: false, overtaken: true } };
+        match (signal, reply) {
+            (Some(signal), Some(reply)) => {
+                visit.said(signal, reply.codes());
+                self.recorder.flush();
+                self.wait(mail, self.pause(signal), &error).await;
+            }
+            (_, Some(reply)) if reply.code >= 500 => {
+                let refusal = Refusal::Policy { is_permanent: true, of_sender: false };
+                self.conclude(mail, subject, &HandOver::Refused(refusal, reply), via);
+            }
+            (_, Some(reply)) => {
+                self.note_unreachable(visit, error);
+                self.conclude(mail, subject, &HandOver::Temporary(reply), via);
+            }
+            (_, None) => {
+                self.note_unreachable(visit, error.clone());
+                self.conclude(mail, subject, &HandOver::Lost(error), via);
+            }
+        }
+        None
+    }
+
+    /// How long a mail waits after the site said something about us. What it waits for beyond that, the pace says.
+    fn pause(&self, signal: Signal) -> Duration {
+        let base = self.delivery.backoff.base;
+        if signal == Signal::Connections { base.min(FOR_A_CONNECTION) } else { base }
+    }
+
+    fn note_unreachable(&self, visit: &mut Visit, error: String) {
+        if visit.unreachable(error.clone(), self.delivery.now()) {
+            tracing::warn!(site = &*visit.path.site, error, "a site cannot be reached, mail for it waits");
+        }
+    }
+
+    /// Sends the envelope. While a slow server thinks about it, the last mail's outcome is recorded.
+    async fn envelope(
+        &mut self,
+        line: &mut Line,
+        mail: &Claimed,
+        message: &Message,
+        size: usize,
+    ) -> Result<(), EnvelopeError> {
+        let envelope = line.connection.envelope(&message.envelope_sender, mail.recipient.as_str(), size);
+        tokio::pin!(envelope);
+        if let Ok(answer) = tokio::time::timeout(SLOW, &mut envelope).await {
+            return answer;
+        }
+        self.recorder.flush();
+        envelope.await
+    }
+
+    /// Keeps a connection for the next mail for the site, if it may carry one more.
+    fn keep(&self, visit: &mut Visit, mut line: Line) {
+        if !line.connection.is_reusable() {
+            return;
+        }
+        line.heard_at = self.delivery.now();
+        let spent = if line.carried < visit.mails_per_connection() {
+            visit.keep(line, self.delivery.now())
+        } else {
+            Some(line)
+        };
+        Direct::close(&self.delivery.tasks, spent);
+    }
+
+    /// Notes the end of a hand-over, to be recorded with the mark of the next.
+    fn conclude(&mut self, mail: &Claimed, subject: &str, end: &HandOver, via: Via<'_>) {
+        let record = self.delivery.outcome(mail, subject, end, via);
+        self.recorder.note(record);
+    }
+
+    /// Gives a mail back for a reason that is not its own, unless it has waited for too long.
+    async fn wait(&mut self, mail: &Claimed, wait: Duration, error: &str) {
+        if mail.waited + wait <= self.delivery.backoff.patience {
+            return self.delivery.postpone(mail, wait, error).await;
+        }
+        let text = format!("Given up after waiting for too long. Last: {error}");
+        let record = self.delivery.unsendable(mail, None, (Reason::Expired, text), Via::NOWHERE);
+        self.recorder.note(record);
+    }
+
+    /// Gives back a mail without an attempt.
+    async fn put_back(&mut self, mail: &Claimed) {
+        self.recorder.flush();
+        self.delivery.release(&[claim_ref(mail)], self.delivery.now()).await;
+    }
+}
+
+impl Line {
+    fn via(&self, how: Circumstances) -> Via<'_> {
+        Via { host: &self.host, how }
+    }
+}
+
+/// The code under which the log says that a domain seems not to exist.
+const NOWHERE: u16 = 451;
+
+/// A reply that we give ourselves.
+fn own_reply(code: u16, (class, subject, detail): (u8, u16, u16), text: String) -> Reply {
+    let text = format!("{class}.{subject}.{detail} {text}");
+    Reply { code, enhanced: Some((class, subject, detail)), text }
+}
+
+/// Whether a connection that carried mail is of no use any more: lost, or closed with 421 for no reason that is about us
+/// (RFC 5321 section 3.8).
+fn is_spent(envelope: &Result<(), EnvelopeError>) -> bool {
+    match envelope {
+        Ok(()) => false,
+        Err(EnvelopeError::Lost { .. }) => true,
+        // the words alone: any 421 slows down otherwise
+        Err(EnvelopeError::Refused { reply, .. }) => {
+            reply.is_closing() && signal(450, None, &reply.text).is_none()
+        }
+    }
+}
+
+/// What the end of a hand-over says about us rather than about the mail.
+fn about_us(end: &HandOver) -> Option<(Signal, &Reply)> {
+    match end {
+        // it is the content that is on a list of somebody's
+        HandOver::Accepted(_)
+        | HandOver::Lost(_)
+        | HandOver::InDoubt(_)
+        | HandOver::Rejected(Rejection::Content, _) => None,
+        HandOver::Rejected(_, reply) | HandOver::Temporary(reply) | HandOver::Refused(_, reply) => {
+            signal_of(reply).map(|signal| (signal, reply))
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! What this process knows of a site: what it was granted there, its connections, and what it has to report.
+//!
+//! The pace itself is shared by all processes ([`mailwright_core::pacing`]); this is the part of one of them.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use mailwright_core::pacing::limits::Limits;
+use mailwright_core::pacing::reply::Signal;
+use mailwright_core::pacing::{Grant, PaceReason, Report, Wait, Wish};
+use mailwright_core::pauses::Pauses;
+use mailwright_core::time::Timestamp;
+
+use crate::delivery::next_hop::Meter;
+
+/// How long before its end a grant is renewed.
+const RENEWED_BEFORE: Duration = Duration::from_millis(1500);
+/// How long what was taken may stay unreported.
+const REPORTED_WITHIN: Duration = Duration::from_secs(2);
+/// Pauses before a site is tried again that could not be reached.
+const UNREACHABLE: Pauses = Pauses { first: Duration::from_secs(2), longest: Duration::from_mins(10) };
+/// The fewest mails that are held in memory for a site that takes any, and the seconds of its speed that more are held for.
+const FEWEST_HELD: usize = 16;
+const SECONDS_HELD: f64 = 10.0;
+/// The shortest rest for which mails do not wait in memory.
+const LONG: Duration = Duration::from_secs(1);
+
+/// An open connection that no mail uses.
+pub(super) struct Idle<L> {
+    pub(super) line: L,
+    /// The mail server at the other end.
+    pub(super) host: String,
+    pub(super) since: Timestamp,
+}
+
+/// Why a site takes nothing for now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::delivery) enum Slow {
+    /// No connection to any of its servers was to be had.
+    Unreachable(String),
+    /// What its pace says, with the reply that it follows from.
+    Pace(PaceReason, String),
+    /// It takes mail more slowly than it comes.
+    Busy,
+}
+
+/// What a site takes for now.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Room {
+    /// How many mails are held in memory for it; `None` for any number.
+    pub(super) keeps: Option<usize>,
+    /// When it takes more.
+    pub(super) from: Timestamp,
+    /// Mails a second from then on, as far as is known.
+    pub(super) per_second: f64,
+}
+
+/// A site, as this process knows it.
+pub(super) struct Site<L> {
+    pub(super) limits: Limits,
+    grant: Grant,
+    /// Most mails of the last grant.
+    granted: u32,
+    wait: Option<Wait>,
+    /// Mails a minute that it takes, of all processes; `None` for any number.
+    rate: Option<f64>,
+    /// The last reply that said something about us.
+    reply: String,
+    report: Report,
+    asked_at: Timestamp,
+    is_asking: bool,
+    /// Connections that are open or being opened.
+    pub(super) open: u32,
+    /// Those of them that are being opened.
+    opening: u32,
+    pub(super) idle: VecDeque<Idle<L>>,
+    failures: u32,
+    unreachable_until: Timestamp,
+    error: String,
+    meter: Meter,
+    /// When mail came that was not there before, as long as there is some.
+    busy_since: Option<Timestamp>,
+    /// When the next mail may leave of those that do not wait in memory.
+    slot: Timestamp,
+}
+
+impl<L> Site<L> {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            grant: Grant { mails: 0, connections: 0, until: Timestamp(0), wait: None },
+            granted: 0,
+            wait: None,
+            rate: None,
+            reply: String::new(),
+            report: Report::default(),
+            asked_at: Timestamp(0),
+            is_asking: false,
+            open: 0,
+            opening: 0,
+            idle: VecDeque::new(),
+            failures: 0,
+            unreachable_until: Timestamp(0),
+            error: String::new(),
+            meter: Meter::default(),
+            busy_since: None,
+            slot: Timestamp(0),
+        }
+    }
+
+    /// Whether a mail may be brought there now; otherwise when that may have changed, where that is known.
+    pub(super) fn admits(&self, now: Timestamp) -> Result<(), Option<Timestamp>> {
+        if now < self.unreachable_until {
+            return Err(Some(self.unreachable_until));
+        }
+        // one try, after the last one was in vain
+        if self.failures > 0 && self.opening > 0 {
+            return Err(None);
+        }
+        if now >= self.grant.until || self.grant.mails == 0 {
+            return Err(self.wait.map(|wait| wait.until).filter(|until| *until > now));
+        }
+        let is_free = !self.idle.is_empty() || self.open < self.grant.connections;
+        if is_free { Ok(()) } else { Err(None) }
+    }
+
+    /// Whether a further connection may be opened.
+    pub(super) fn has_room(&self) -> bool {
+        self.open < self.grant.connections
+    }
+
+    /// A mail is brought there from now on.
+    pub(super) fn begin(&mut self) {
+        self.grant.mails = self.grant.mails.saturating_sub(1);
+    }
+
+    /// A connection is being opened.
+    pub(super) fn opens(&mut self) {
+        self.open += 1;
+        self.opening += 1;
+    }
+
+    /// The connection is there, or there is none to be had.
+    pub(super) fn opened(&mut self) {
+        self.opening = self.opening.saturating_sub(1);
+    }
+
+    pub(super) fn closed(&mut self) {
+        self.open = self.open.saturating_sub(1);
+    }
+
+    /// Whether there are more connections than granted.
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
+        now < self.grant.until && self.open > self.grant.connections
+    }
+
+    /// The site answered: it can be reached.
+    pub(super) fn reached(&mut self) {
+        self.failures = 0;
+        self.unreachable_until = Timestamp(0);
+    }
+
+    /// The site took a mail.
+    pub(super) fn took(&mut self, now: Timestamp) {
+        self.report.taken += 1;
+        self.meter.count(now);
+    }
+
+    /// A mail that was begun was not tried.
+    pub(super) fn untried(&mut self) {
+        self.report.unused += 1;
+    }
+
+    /// The site said something about us. Nothing is tried until the pace is known.
+    pub(super) fn said(&mut self, signal: Signal, reply: String) {
+        if signal == Signal::Connections {
+            // the one that was refused still counts as open
+            let left = (self.open - self.opening).saturating_sub(1);
+            self.report.left = Some(self.report.left.map_or(left, |known| known.min(left)));
+            self.grant.connections = self.grant.connections.min(left);
+        } else {
+            self.report.unused += std::mem::take(&mut self.grant.mails);
+        }
+        self.report.said = Some((signal, reply));
+    }
+
+    /// No connection was to be had. Returns whether that is news.
+    pub(super) fn unreachable(&mut self, error: String, now: Timestamp) -> bool {
+        // of several tries at once the first counts
+        if now >= self.unreachable_until {
+            self.unreachable_until = now.plus(UNREACHABLE.after(self.failures));
+            self.failures = self.failures.saturating_add(1);
+        }
+        self.error = error;
+        self.failures == 1
+    }
+
+    /// Takes note of how many mails wait for it.
+    pub(super) fn note_queue(&mut self, queued: usize, now: Timestamp) {
+        if queued == 0 {
+            self.busy_since = None;
+        } else {
+            self.busy_since.get_or_insert(now);
+        }
+    }
+
+    /// What to ask the pace for, if it is time to.
+    pub(super) fn ask(&mut self, queued: usize, now: Timestamp) -> Option<(Report, Wish)> {
+        if self.is_asking {
+            return None;
+        }
+        if now >= self.grant.until {
+            self.report.unused += std::mem::take(&mut self.grant.mails);
+        }
+        let queued = u32::try_from(queued).unwrap_or(u32::MAX);
+        let is_over = self.wait.is_none_or(|wait| wait.until <= now);
+        let is_wanted = queued > self.grant.mails && self.grant.mails <= self.granted / 4;
+        let ends = self.grant.until.since(now) < RENEWED_BEFORE || now >= self.grant.until;
+        let in_use = queued > 0 || self.open > 0;
+        let wants = is_over && (is_wanted || in_use && ends);
+        let owes = self.report != Report::default()
+            && (self.report.said.is_some() || now.since(self.asked_at) >= REPORTED_WITHIN);
+        if !wants && !owes {
+            return None;
+        }
+        (self.is_asking, self.asked_at) = (true, now);
+        let busy = self.open.saturating_sub(self.idle.len() as u32);
+        let wish = Wish {
+            mails: if wants { queued.saturating_sub(self.grant.mails) } else { 0 },
+            connections: self.open.max(queued.saturating_add(busy)),
+        };
+        Some((std::mem::take(&mut self.report), wish))
+    }
+
+    /// What the pace grants.
+    pub(super) fn granted(&mut self, grant: Grant, rate: Option<f64>, reply: Option<&str>) {
+        self.is_asking = false;
+        self.grant.mails = self.grant.mails.saturating_add(grant.mails);
+        (self.grant.connections, self.grant.until) = (grant.connections, grant.until);
+        if grant.mails > 0 {
+            self.granted = self.grant.mails;
+        }
+        self.wait = grant.wait;
+        self.rate = rate;
+        reply.unwrap_or_default().clone_into(&mut self.reply);
+    }
+
+    /// The pace could not be asked: what was to be reported is reported later.
+    pub(super) fn unasked(&mut self, report: Report) {
+        self.is_asking = false;
+        self.report.taken += report.taken;
+        self.report.unused += report.unused;
+        self.report.said = self.report.said.take().or(report.said);
+        self.report.left = self.report.left.or(report.left);
+    }
+
+    /// What it takes for now.
+    pub(super) fn room(&self, now: Timestamp) -> Room {
+        let stands = self.stands_until(now);
+        let rate = self.rate.or(self.limits.per_minute.map(f64::from)).map(|per_minute| per_minute / 60.0);
+        let speed = self.meter.per_second(now);
+        let per_second = rate.unwrap_or(speed).max(0.1);
+        let is_known = self.busy_since.is_some_and(|since| now.since(since).as_secs_f64() >= SECONDS_HELD);
+        let keeps = match (stands, rate) {
+            (Some(until), _) if until.since(now) > LONG => Some(0),
+            (Some(_), _) => Some(FEWEST_HELD),
+            (None, Some(rate)) => Some(((rate * SECONDS_HELD / 2.0).ceil() as usize).max(2)),
+            (None, None) if is_known => Some(((speed * SECONDS_HELD) as usize).max(FEWEST_HELD)),
+            (None, None) => None,
+        };
+        let held = keeps.unwrap_or_default() as f64 / per_second;
+        let from = stands.unwrap_or_else(|| now.plus(Duration::from_secs_f64(held.min(60.0))));
+        Room { keeps, from, per_second }
+    }
+
+    /// Until when nothing is tried, if that is known.
+    fn stands_until(&self, now: Timestamp) -> Option<Timestamp> {
+        let rests = self.wait.filter(|wait| wait.reason != PaceReason::Rate).map(|wait| wait.until);
+        [rests, Some(self.unreachable_until)].into_iter().flatten().max().filter(|until| *until > now)
+    }
+
+    /// Why mail for it waits.
+    pub(super) fn why(&self, now: Timestamp) -> Slow {
+        if now < self.unreachable_until {
+            return Slow::Unreachable(self.error.clone());
+        }
+        match self.wait {
+            Some(wait) => Slow::Pace(wait.reason, self.reply.clone()),
+            None if self.rate.is_some() => Slow::Pace(PaceReason::Rate, self.reply.clone()),
+            None => Slow::Busy,
+        }
+    }
+
+    /// The times at which mails are looked at again that do not wait in memory: one after the other as they may leave, but
+    /// none later than `horizon`, since the site may take more meanwhile.
+    pub(super) fn slots(&mut self, mails: usize, room: &Room, horizon: Duration) -> Vec<Timestamp> {
+        let apart = Duration::from_secs_f64((1.0 / room.per_second).min(horizon.as_secs_f64()));
+        let last = room.from.plus(horizon);
+        let mut next = if self.slot > last { room.from } else { self.slot.max(room.from) };
+        let slots = (0..mails).map(|_| {
+            let slot = next;
+            next = next.plus(apart);
+            if next > last {
+                next = room.from;
+            }
+            slot
+        });
+        let slots = slots.collect();
+        self.slot = next;
+        slots
+    }
+
+    /// Whether nothing is going on there, and nothing is owed.
+    pub(super) fn is_over_with(&self, now: Timestamp) -> bool {
+        self.open == 0
+            && !self.is_asking
+            && self.report == Report::default()
+            && now >= self.grant.until
+            && self.stands_until(now).is_none()
+    }
+
+    /// Everything that is owed at the end of the process.
+    pub(super) fn last_report(&mut self) -> Option<Report> {
+        self.report.unused += std::mem::take(&mut self.grant.mails);
+        let had_something = self.grant.connections > 0 || self.report != Report::default();
+        self.grant.connections = 0;
+        had_something.then(|| std::mem::take(&mut self.report))
+    }
+}

@@ -1,0 +1,323 @@
+//! Where mail goes, and the sites it is brought to: which of them may have a mail now, and on which connection. Without
+//! clock and network, so that tests can try every order of events.
+//!
+//! A **destination** is a set of mail servers; domains with the same servers have the same one. Each is at a **site**, whose
+//! pace holds for all its destinations. A connection is used again for a destination that its server is one of.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mailwright_core::pacing::limits::{Limits, limits_of};
+use mailwright_core::time::Timestamp;
+use mailwright_mail::route::{MailServer, Route, site};
+
+use super::site::{Idle, Site};
+use crate::delivery::flows::Destination;
+
+/// How long it is remembered where mail for a domain goes. What name servers say is kept for longer, where they allow it.
+const KNOWN_FOR: Duration = Duration::from_secs(30);
+/// Most domains of which that is remembered.
+const MOST_DOMAINS: usize = 20_000;
+/// How long a connection is kept that no mail uses.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// The mail servers of a destination.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::delivery) struct Path {
+    /// The name of the site.
+    pub(in crate::delivery) site: Arc<str>,
+    /// The best first, equally good ones by name.
+    pub(in crate::delivery) servers: Vec<MailServer>,
+}
+
+impl Path {
+    fn has(&self, host: &str) -> bool {
+        self.servers.iter().any(|server| server.host == host)
+    }
+}
+
+/// Why there is no way to a domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::delivery) enum NoWay {
+    /// The domain takes no mail, it says (RFC 7505).
+    Refused,
+    /// There is no such domain, or it has neither mail servers nor an address.
+    Nowhere,
+    /// The name server gave no answer.
+    Unknown,
+}
+
+/// What is known of a destination.
+#[derive(Debug, Clone)]
+enum Target {
+    /// It is being looked up.
+    Asked,
+    To(Arc<Path>),
+    No(NoWay),
+}
+
+/// How a mail that was taken goes on.
+pub(super) enum Start<L> {
+    /// To these servers, by an open connection, or by one that is to be opened. Connections that made room for it.
+    Bring { path: Arc<Path>, line: Option<L>, evicted: Option<L> },
+    /// There is no way.
+    No(NoWay),
+    /// What was known of the destination is forgotten: the mail is looked at anew.
+    Again,
+}
+
+/// The sites and destinations that this process has to do with.
+pub(super) struct Sites<L> {
+    /// Most connections.
+    most: usize,
+    /// Connections that are open or being opened.
+    open: usize,
+    /// Those that no mail uses.
+    idle: usize,
+    next: u32,
+    domains: HashMap<Arc<str>, (Destination, Timestamp)>,
+    targets: HashMap<Destination, Target>,
+    numbers: HashMap<Vec<MailServer>, Destination>,
+    known: HashMap<Arc<str>, Site<L>>,
+    /// The mails that are under way for each destination, of those with any.
+    begun: HashMap<Destination, usize>,
+}
+
+impl<L> Sites<L> {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            most: most.max(1),
+            open: 0,
+            idle: 0,
+            next: Destination::NEXT_HOP.0,
+            domains: HashMap::new(),
+            targets: HashMap::new(),
+            numbers: HashMap::new(),
+            known: HashMap::new(),
+            begun: HashMap::new(),
+        }
+    }
+
+    /// Where mail for a domain goes, and whether that is to be looked up.
+    pub(super) fn destination_of(&mut self, domain: &str, now: Timestamp) -> (Destination, bool) {
+        if let Some((known, until)) = self.domains.get(domain)
+            && (now < *until || matches!(self.targets.get(known), Some(Target::Asked)))
+        {
+            return (*known, false);
+        }
+        let destination = self.number(Target::Asked);
+        self.domains.insert(domain.into(), (destination, now.plus(KNOWN_FOR)));
+        (destination, true)
+    }
+
+    fn number(&mut self, target: Target) -> Destination {
+        // after four thousand million, those of the beginning are long forgotten
+        self.next = self.next.wrapping_add(1).max(1);
+        let destination = Destination(self.next);
+        self.targets.insert(destination, target);
+        destination
+    }
+
+    /// Takes note of what was found about a domain. Returns the destination under which it is known from now on.
+    pub(super) fn found(
+        &mut self,
+        domain: &str,
+        asked: Destination,
+        route: Route,
+        now: Timestamp,
+    ) -> Destination {
+        let target = match route {
+            Route::Servers(servers) => {
+                let known = self.numbers.get(&servers).copied().unwrap_or_else(|| self.meet(servers));
+                self.targets.remove(&asked);
+                self.domains.insert(domain.into(), (known, now.plus(KNOWN_FOR)));
+                return known;
+            }
+            Route::Refused => NoWay::Refused,
+            Route::Nowhere => NoWay::Nowhere,
+            Route::Unknown => NoWay::Unknown,
+        };
+        self.targets.insert(asked, Target::No(target));
+        asked
+    }
+
+    fn meet(&mut self, servers: Vec<MailServer>) -> Destination {
+        let name: Arc<str> = site(&servers).into();
+        let limits = servers.first().map_or(Limits::UNKNOWN, |best| limits_of(&best.host));
+        self.known.entry(Arc::clone(&name)).or_insert_with(|| Site::new(limits));
+        let path = Arc::new(Path { site: name, servers: servers.clone() });
+        let destination = self.number(Target::To(path));
+        self.numbers.insert(servers, destination);
+        destination
+    }
+
+    /// Whether a mail for a destination may be taken now; otherwise when that may have changed, where that is known.
+    pub(super) fn admits(&self, destination: Destination, now: Timestamp) -> Result<(), Option<Timestamp>> {
+        let path = match self.targets.get(&destination) {
+            None | Some(Target::No(_)) => return Ok(()),
+            Some(Target::Asked) => return Err(None),
+            Some(Target::To(path)) => path,
+        };
+        let site = self.known.get(&path.site).ok_or(None)?;
+        site.admits(now)?;
+        if self.open < self.most || self.idle > 0 { Ok(()) } else { Err(None) }
+    }
+
+    /// A mail for a destination was taken.
+    pub(super) fn begin(&mut self, destination: Destination) -> Start<L> {
+        let path = match self.targets.get(&destination) {
+            Some(Target::To(path)) => Arc::clone(path),
+            Some(Target::No(why)) => return Start::No(*why),
+            Some(Target::Asked) | None => return Start::Again,
+        };
+        let Some(site) = self.known.get_mut(&path.site) else { return Start::Again };
+        *self.begun.entry(destination).or_default() += 1;
+        site.begin();
+        // the last one that was used, so that those that are not needed become old
+        if let Some(at) = site.idle.iter().rposition(|idle| path.has(&idle.host)) {
+            let line = site.idle.remove(at).map(|idle| idle.line);
+            self.idle -= 1;
+            return Start::Bring { path, line, evicted: None };
+        }
+        let mut evicted = None;
+        if !site.has_room() {
+            evicted = site.idle.pop_front().map(|idle| idle.line);
+            if evicted.is_some() {
+                site.closed();
+                self.open = self.open.saturating_sub(1);
+                self.idle -= 1;
+            }
+        }
+        site.opens();
+        if evicted.is_none() && self.open >= self.most {
+            evicted = self.evict();
+        }
+        self.open += 1;
+        Start::Bring { path, line: None, evicted }
+    }
+
+    /// Takes the connection that has been idle for the longest time.
+    fn evict(&mut self) -> Option<L> {
+        let oldest = |site: &&mut Site<L>| site.idle.front().map(|idle| idle.since);
+        let site = self.known.values_mut().filter(|site| !site.idle.is_empty()).min_by_key(oldest)?;
+        let line = site.idle.pop_front()?.line;
+        site.closed();
+        self.open = self.open.saturating_sub(1);
+        self.idle -= 1;
+        Some(line)
+    }
+
+    /// A mail for a destination is no longer under way.
+    pub(super) fn end(&mut self, destination: Destination) {
+        if let Some(count) = self.begun.get_mut(&destination) {
+            *count -= 1;
+            if *count == 0 {
+                self.begun.remove(&destination);
+            }
+        }
+    }
+
+    /// Keeps a connection for the next mail. One that may not be kept is returned.
+    pub(super) fn keep(&mut self, path: &Path, line: L, host: String, now: Timestamp) -> Option<L> {
+        let Some(site) = self.known.get_mut(&path.site) else { return Some(line) };
+        if site.is_over(now) {
+            site.closed();
+            self.open = self.open.saturating_sub(1);
+            return Some(line);
+        }
+        site.idle.push_back(Idle { line, host, since: now });
+        self.idle += 1;
+        None
+    }
+
+    /// A connection to a site is closed.
+    pub(super) fn closed(&mut self, path: &Path) {
+        if let Some(site) = self.known.get_mut(&path.site) {
+            site.closed();
+        }
+        self.open = self.open.saturating_sub(1);
+    }
+
+    pub(super) fn site(&mut self, name: &str) -> Option<&mut Site<L>> {
+        self.known.get_mut(name)
+    }
+
+    /// The path of a destination, where it has one.
+    pub(super) fn path(&self, destination: Destination) -> Option<&Arc<Path>> {
+        match self.targets.get(&destination)? {
+            Target::To(path) => Some(path),
+            Target::Asked | Target::No(_) => None,
+        }
+    }
+
+    /// All sites.
+    pub(super) fn each(&mut self) -> impl Iterator<Item = (&Arc<str>, &mut Site<L>)> {
+        self.known.iter_mut()
+    }
+
+    /// How many mails wait for each site, in the order of their names, given how many wait for each destination.
+    pub(super) fn by_site(&self, queued: &HashMap<Destination, usize>) -> BTreeMap<Arc<str>, usize> {
+        let mut sums = BTreeMap::new();
+        for (destination, count) in queued {
+            if let Some(path) = self.path(*destination) {
+                *sums.entry(Arc::clone(&path.site)).or_default() += count;
+            }
+        }
+        sums
+    }
+
+    /// Takes the connections that have been idle for too long, and those beyond what is granted.
+    pub(super) fn reap(&mut self, now: Timestamp) -> Vec<L> {
+        let mut reaped = Vec::new();
+        for site in self.known.values_mut() {
+            while site.idle.front().is_some_and(|idle| now.since(idle.since) >= IDLE || site.is_over(now)) {
+                reaped.extend(site.idle.pop_front().map(|idle| idle.line));
+                site.closed();
+            }
+        }
+        self.open = self.open.saturating_sub(reaped.len());
+        self.idle -= reaped.len();
+        reaped
+    }
+
+    /// Takes all idle connections, for the end of the process.
+    pub(super) fn close(&mut self) -> Vec<L> {
+        self.idle = 0;
+        let idle = self.known.values_mut().flat_map(|site| std::mem::take(&mut site.idle));
+        idle.map(|idle| idle.line).collect()
+    }
+
+    /// Forgets what nothing waits for any more.
+    pub(super) fn forget(&mut self, queued: &HashMap<Destination, usize>, now: Timestamp) {
+        self.domains.retain(|_, (destination, until)| {
+            now < *until && until.since(now) <= KNOWN_FOR
+                || matches!(self.targets.get(destination), Some(Target::Asked))
+        });
+        if self.domains.len() > MOST_DOMAINS {
+            self.domains
+                .retain(|_, (destination, _)| matches!(self.targets.get(destination), Some(Target::Asked)));
+        }
+        let named: HashSet<_> = self.domains.values().map(|(destination, _)| *destination).collect();
+        let is_needed = |destination: &Destination| {
+            named.contains(destination)
+                || queued.contains_key(destination)
+                || self.begun.contains_key(destination)
+        };
+        self.targets.retain(|destination, _| is_needed(destination));
+        self.numbers.retain(|_, destination| self.targets.contains_key(destination));
+        let used: HashSet<Arc<str>> = self
+            .targets
+            .values()
+            .filter_map(|target| match target {
+                Target::To(path) => Some(Arc::clone(&path.site)),
+                Target::Asked | Target::No(_) => None,
+            })
+            .collect();
+        self.known.retain(|name, site| used.contains(name) || !site.is_over_with(now));
+    }
+}
+
+#[cfg(test)]
+#[path = "sites_tests.rs"]
+mod tests;

@@ -1,0 +1,218 @@
+use mailwright_core::pacing::reply::Signal;
+use mailwright_core::pacing::{Grant, PaceReason, Report, Wait};
+
+use super::*;
+
+const NOW: Timestamp = Timestamp(1_000_000);
+
+fn after(seconds: u64) -> Timestamp {
+    NOW.plus(Duration::from_secs(seconds))
+}
+
+fn servers(hosts: &[&str]) -> Route {
+    let server = |host: &&str| MailServer { preference: 10, host: (*host).to_owned() };
+    Route::Servers(hosts.iter().map(server).collect())
+}
+
+/// Connections are numbers.
+fn sites(most: usize) -> Sites<u32> {
+    Sites::new(most)
+}
+
+fn known(sites: &mut Sites<u32>, domain: &str, hosts: &[&str]) -> Destination {
+    let (asked, is_new) = sites.destination_of(domain, NOW);
+    assert!(is_new, "{domain}");
+    sites.found(domain, asked, servers(hosts), NOW)
+}
+
+fn grant(sites: &mut Sites<u32>, site: &str, mails: u32, connections: u32) {
+    let granted = Grant { mails, connections, until: after(5), wait: None };
+    sites.site(site).unwrap().granted(granted, None, None);
+}
+
+fn brought(start: Start<u32>) -> (Arc<Path>, Option<u32>, Option<u32>) {
+    match start {
+        Start::Bring { path, line, evicted } => (path, line, evicted),
+        Start::No(why) => panic!("{why:?}"),
+        Start::Again => panic!("it is forgotten"),
+    }
+}
+
+#[test]
+fn a_domain_is_asked_for_once_and_those_with_the_same_servers_go_to_the_same_place() {
+    let mut sites = sites(8);
+    let (asked, is_new) = sites.destination_of("one.test", NOW);
+    assert!(is_new);
+    assert_eq!(sites.destination_of("one.test", after(60)), (asked, false), "it is being looked up");
+    assert_eq!(sites.admits(asked, NOW), Err(None));
+    let one = sites.found("one.test", asked, servers(&["mx.host.test"]), NOW);
+    assert_eq!(sites.destination_of("one.test", after(1)), (one, false));
+    assert_eq!(known(&mut sites, "two.test", &["mx.host.test"]), one);
+    let other = known(&mut sites, "three.test", &["mx2.host.test"]);
+    assert_ne!(other, one);
+    assert_eq!(sites.path(other).unwrap().site, sites.path(one).unwrap().site, "one site has both");
+    assert!(sites.destination_of("one.test", after(31)).1, "it is looked up again");
+}
+
+#[test]
+fn a_domain_without_a_way_is_admitted_to_be_told() {
+    let mut sites = sites(8);
+    for (route, why) in
+        [(Route::Refused, NoWay::Refused), (Route::Nowhere, NoWay::Nowhere), (Route::Unknown, NoWay::Unknown)]
+    {
+        let domain = format!("{why:?}.test");
+        let (asked, _) = sites.destination_of(&domain, NOW);
+        assert_eq!(sites.found(&domain, asked, route, NOW), asked);
+        assert_eq!(sites.admits(asked, NOW), Ok(()));
+        assert!(matches!(sites.begin(asked), Start::No(said) if said == why));
+    }
+    assert!(matches!(sites.begin(Destination(77)), Start::Again));
+}
+
+#[test]
+fn nothing_leaves_that_is_not_granted() {
+    let mut sites = sites(8);
+    let one = known(&mut sites, "one.test", &["mx.host.test"]);
+    assert_eq!(sites.admits(one, NOW), Err(None));
+    grant(&mut sites, "host.test", 2, 1);
+    assert_eq!(sites.admits(one, NOW), Ok(()));
+    let (path, line, _) = brought(sites.begin(one));
+    assert_eq!(line, None);
+    assert_eq!(sites.admits(one, NOW), Err(None), "the one connection is in use");
+    assert_eq!(sites.keep(&path, 7, "mx.host.test".into(), NOW), None);
+    sites.site("host.test").unwrap().opened();
+    assert_eq!(brought(sites.begin(one)).1, Some(7), "it is used again");
+    sites.keep(&path, 7, "mx.host.test".into(), NOW);
+    assert_eq!(sites.admits(one, NOW), Err(None), "two mails were granted");
+    grant(&mut sites, "host.test", 2, 1);
+    assert_eq!(sites.admits(one, after(6)), Err(None), "and only for a while");
+}
+
+#[test]
+fn a_connection_serves_only_domains_that_name_its_server() {
+    let mut sites = sites(8);
+    let one = known(&mut sites, "one.test", &["mx1.host.test"]);
+    let two = known(&mut sites, "two.test", &["mx2.host.test"]);
+    grant(&mut sites, "host.test", 10, 1);
+    let (path, ..) = brought(sites.begin(one));
+    sites.site("host.test").unwrap().opened();
+    sites.keep(&path, 1, "mx1.host.test".into(), NOW);
+    let (_, line, evicted) = brought(sites.begin(two));
+    assert_eq!((line, evicted), (None, Some(1)), "it makes room for one that does");
+    assert_eq!(sites.open, 1);
+}
+
+#[test]
+fn idle_connections_make_room_for_other_sites_and_end_after_a_while() {
+    let mut sites = sites(2);
+    let mut paths = Vec::new();
+    for (number, host) in ["mx.a.test", "mx.b.test", "mx.c.test"].into_iter().enumerate() {
+        let destination = known(&mut sites, &host.replace("mx", "of"), &[host]);
+        grant(&mut sites, host.trim_start_matches("mx."), 5, 5);
+        assert_eq!(sites.admits(destination, NOW), Ok(()), "{host}");
+        let (path, line, evicted) = brought(sites.begin(destination));
+        assert_eq!((line, evicted), (None, (number == 2).then_some(0)), "the oldest makes room");
+        sites.site(&path.site).unwrap().opened();
+        sites.keep(&path, number as u32, host.into(), after(number as u64));
+        paths.push(path);
+    }
+    assert_eq!((sites.open, sites.idle), (2, 2));
+    assert_eq!(sites.reap(after(30)), Vec::<u32>::new());
+    assert_eq!(sites.reap(after(31)), [1]);
+    assert_eq!(sites.reap(after(32)), [2]);
+    assert_eq!((sites.open, sites.idle), (0, 0));
+}
+
+#[test]
+fn a_site_that_cannot_be_reached_is_tried_by_one_mail_at_a_time() {
+    let mut sites = sites(8);
+    let one = known(&mut sites, "one.test", &["mx.host.test"]);
+    grant(&mut sites, "host.test", 100, 8);
+    let (path, ..) = brought(sites.begin(one));
+    let site = sites.site("host.test").unwrap();
+    site.opened();
+    assert!(site.unreachable("no answer".into(), NOW));
+    sites.closed(&path);
+    assert_eq!(sites.admits(one, NOW), Err(Some(after(2))));
+    assert_eq!(
+        sites.site("host.test").unwrap().room(NOW).keeps,
+        Some(0),
+        "mail for it does not wait in memory"
+    );
+    assert_eq!(sites.admits(one, after(2)), Ok(()));
+    brought(sites.begin(one));
+    assert_eq!(sites.admits(one, after(2)), Err(None), "the other mails wait for the try");
+    let site = sites.site("host.test").unwrap();
+    site.opened();
+    site.reached();
+    assert_eq!(sites.admits(one, after(2)), Ok(()));
+}
+
+#[test]
+fn what_is_said_is_told_to_the_pace_with_what_was_not_used() {
+    let mut sites = sites(8);
+    let one = known(&mut sites, "one.test", &["mx.host.test"]);
+    let site = sites.site("host.test").unwrap();
+    let (report, wish) = site.ask(20, NOW).unwrap();
+    assert_eq!((report, wish.mails, wish.connections), (Report::default(), 20, 20));
+    assert!(site.ask(20, NOW).is_none(), "one question at a time");
+    grant(&mut sites, "host.test", 5, 2);
+    let site = sites.site("host.test").unwrap();
+    assert!(site.ask(5, NOW).is_none(), "that is enough");
+    brought(sites.begin(one));
+    let site = sites.site("host.test").unwrap();
+    site.opened();
+    site.took(NOW);
+    site.said(Signal::Throttled, "450 4.7.1".into());
+    assert_eq!(sites.admits(one, NOW), Err(None), "nothing is tried until the pace is known");
+    let site = sites.site("host.test").unwrap();
+    let (report, _) = site.ask(3, NOW).unwrap();
+    assert_eq!((report.taken, report.unused, report.said.is_some()), (1, 4, true));
+    site.unasked(report.clone());
+    site.untried();
+    assert_eq!(
+        site.ask(3, NOW).unwrap().0,
+        Report { unused: 5, ..report },
+        "nothing is lost when it could not be asked"
+    );
+    let wait = Wait { reason: PaceReason::Resting, until: after(60) };
+    site.granted(
+        Grant { mails: 0, connections: 0, until: after(5), wait: Some(wait) },
+        Some(30.0),
+        Some("450 4.7.1"),
+    );
+    assert!(site.ask(3, after(10)).is_none(), "it is not asked before the rest is over");
+    assert_eq!(sites.admits(one, NOW), Err(Some(after(60))));
+}
+
+#[test]
+fn mails_that_do_not_wait_in_memory_come_back_one_after_the_other() {
+    let mut sites = sites(8);
+    known(&mut sites, "one.test", &["mx.host.test"]);
+    let site = sites.site("host.test").unwrap();
+    site.granted(Grant { mails: 0, connections: 1, until: after(5), wait: None }, Some(60.0), None);
+    let room = site.room(NOW);
+    assert_eq!((room.keeps, room.per_second), (Some(5), 1.0));
+    let horizon = Duration::from_secs(10);
+    let seconds = |slots: Vec<Timestamp>| slots.iter().map(|at| at.since(NOW).as_secs()).collect::<Vec<_>>();
+    assert_eq!(seconds(site.slots(3, &room, horizon)), [5, 6, 7]);
+    assert_eq!(seconds(site.slots(2, &room, horizon)), [8, 9], "those that come later are behind");
+    assert_eq!(
+        seconds(site.slots(8, &room, horizon)),
+        [10, 11, 12, 13, 14, 15, 5, 6],
+        "but not beyond the horizon"
+    );
+}
+
+#[test]
+fn what_nobody_needs_is_forgotten() {
+    let mut sites = sites(8);
+    let one = known(&mut sites, "one.test", &["mx.host.test"]);
+    let two = known(&mut sites, "two.test", &["mx.other.test"]);
+    grant(&mut sites, "host.test", 1, 1);
+    sites.forget(&HashMap::from([(two, 1)]), after(31));
+    assert_eq!((sites.path(one), sites.path(two).is_some()), (None, true));
+    assert!(sites.site("host.test").is_none(), "its grant is over");
+    assert!(sites.site("other.test").is_some());
+    assert_eq!(sites.by_site(&HashMap::from([(two, 3)])).into_values().collect::<Vec<_>>(), [3]);
+}

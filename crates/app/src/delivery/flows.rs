@@ -1,0 +1,105 @@
+//! The claimed mails of a lane, by project and by where they go to.
+
+use std::collections::HashMap;
+
+use mailwright_core::ids::ProjectNumber;
+use mailwright_store::sending::email::Claimed;
+
+use super::turns::{Shares, Turns};
+
+/// Where a mail goes next, as this process numbers it: the one next hop that takes all mail, or the mail servers of a
+/// recipient's domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Destination(pub(super) u32);
+
+impl Destination {
+    /// The next hop that takes all mail.
+    pub(super) const NEXT_HOP: Self = Self(0);
+}
+
+/// The mails of a project for a destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Flow {
+    pub(super) project: ProjectNumber,
+    pub(super) destination: Destination,
+}
+
+/// The claimed mails of a lane. Projects take turns, and in the turns of a project its destinations, so that a project
+/// with mail for many destinations has no more turns than another.
+#[derive(Debug, Default)]
+pub(super) struct LaneQueue {
+    turns: Turns<ProjectNumber>,
+    projects: HashMap<ProjectNumber, Shares<Destination, Claimed>>,
+    len: usize,
+}
+
+impl LaneQueue {
+    pub(super) fn push(&mut self, destination: Destination, mail: Claimed) {
+        let project = mail.project;
+        self.projects.entry(project).or_default().push(destination, mail);
+        self.turns.join(project);
+        self.len += 1;
+    }
+
+    /// The next mail for a destination that `admits` lets pass, and where it goes: of the projects that have a rank, that
+    /// of the lowest whose turn it is.
+    pub(super) fn pop_by(
+        &mut self,
+        mut rank: impl FnMut(ProjectNumber) -> Option<usize>,
+        mut admits: impl FnMut(Destination) -> bool,
+    ) -> Option<(Destination, Claimed)> {
+        let projects = &self.projects;
+        let project = self.turns.next_by(|project| {
+            let rank = rank(project)?;
+            projects.get(&project)?.has(&mut admits).then_some(rank)
+        })?;
+        let shares = self.projects.get_mut(&project)?;
+        let popped = shares.pop_by(|destination| admits(destination).then_some(0));
+        if shares.len() == 0 {
+            self.projects.remove(&project);
+        } else {
+            self.turns.join(project);
+        }
+        self.len -= usize::from(popped.is_some());
+        popped
+    }
+
+    /// Takes back what a flow has beyond so many mails, the last ones.
+    pub(super) fn withdraw(&mut self, Flow { project, destination }: Flow, keep: usize) -> Vec<Claimed> {
+        let Some(shares) = self.projects.get_mut(&project) else { return Vec::new() };
+        let withdrawn = shares.withdraw(destination, keep);
+        if shares.len() == 0 {
+            self.projects.remove(&project);
+            self.turns.leave(project);
+        }
+        self.len -= withdrawn.len();
+        withdrawn
+    }
+
+    /// Each flow with how many mails it has.
+    pub(super) fn queued(&self) -> impl Iterator<Item = (Flow, usize)> {
+        self.projects.iter().flat_map(|(project, shares)| {
+            let flow = |destination| Flow { project: *project, destination };
+            shares.queued().map(move |(destination, count)| (flow(destination), count))
+        })
+    }
+
+    /// How many mails a project has.
+    pub(super) fn queued_for(&self, project: ProjectNumber) -> usize {
+        self.projects.get(&project).map_or(0, Shares::len)
+    }
+
+    /// How many projects have mails.
+    pub(super) fn projects(&self) -> usize {
+        self.projects.len()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Everything, in the order in which it would have been served.
+    pub(super) fn drain(&mut self) -> Vec<Claimed> {
+        std::iter::from_fn(|| self.pop_by(|_| Some(0), |_| true)).map(|(_, mail)| mail).collect()
+    }
+}

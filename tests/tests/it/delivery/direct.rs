@@ -1,0 +1,204 @@
+//! Mail that is brought to the recipients' own servers.
+
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+use mailwright_testkit::dns::FakeDns;
+use mailwright_testkit::net::free_port;
+use mailwright_testkit::smtp::{Answer, ScriptedServer, ServerBuilder};
+use mailwright_testkit::{App, AppBuilder, Engine, both_engines};
+use mailwright_tests::text;
+
+use crate::delivery::{attempts, codes, events, settled};
+
+/// A name server, and the port that all mail servers listen on.
+struct Net {
+    dns: FakeDns,
+    port: u16,
+}
+
+impl Net {
+    async fn new() -> Self {
+        Self { dns: FakeDns::start().await, port: free_port() }
+    }
+
+    fn app(&self, engine: Engine) -> AppBuilder {
+        App::builder(engine).direct(&self.dns, self.port)
+    }
+
+    /// A mail server with a name and an address of its own.
+    async fn server(
+        &self,
+        host: &str,
+        number: u8,
+        server: ServerBuilder,
+        script: impl Fn(&str, u32) -> Answer + Send + Sync + 'static,
+    ) -> ScriptedServer {
+        let address = address(number);
+        self.dns.set_a(host, [address]);
+        server.address(address).port(self.port).start(script).await
+    }
+
+    async fn plain(&self, host: &str, number: u8) -> ScriptedServer {
+        self.server(host, number, ScriptedServer::builder(), |_, _| Answer::Accept).await
+    }
+}
+
+fn address(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 17, number)
+}
+
+/// An email that waits, once it says why.
+async fn waiting(app: &App, id: &str, why: &str) -> mailwright_testkit::Value {
+    app.eventually(&format!("email {id} waits: {why}"), async || {
+        let email = app.email(id).await;
+        let says = email["error"].as_str().is_some_and(|error| error.contains(why));
+        (email["status"] == "PENDING" && says).then_some(email)
+    })
+    .await
+}
+
+both_engines! {
+    async fn mail_goes_to_the_best_server_that_can_be_reached(engine: Engine) {
+        let net = Net::new().await;
+        net.dns.set_mx("one.example", [(10, "mx1.one.example"), (20, "mx2.one.example")]);
+        net.dns.set_a("mx1.one.example", [address(1)]);
+        let second = net.plain("mx2.one.example", 2).await;
+        net.dns.set_mx("two.example", [(10, "mx.two.example")]);
+        let other = net.plain("mx.two.example", 3).await;
+        // a domain without MX is its own mail server
+        let own = net.plain("three.example", 4).await;
+        let app = net.app(engine).start().await;
+        let mails = [("ada@one.example", &second, "mx2.one.example"), ("ada@two.example", &other, "mx.two.example"),
+            ("ada@three.example", &own, "three.example")];
+        for (to, server, host) in mails {
+            let id = app.send_to(to).await;
+            let email = app.email_in(&id, &["SENT"]).await;
+            assert_eq!(codes(&email), [Some(250)]);
+            assert_eq!(attempts(&email)[0]["host"], host);
+            let received = server.received();
+            assert_eq!((received.len(), &*received[0].rcpt_to[0]), (1, to));
+            assert!(server.helo_names().iter().all(|name| name == "out.mailwright.test"));
+            assert_eq!(server.violations(), Vec::<String>::new());
+        }
+    }
+
+    async fn a_domain_that_takes_no_mail_bounces_and_one_that_is_not_there_after_a_second_look(engine: Engine) {
+        let net = Net::new().await;
+        net.dns.set_mx("silent.example", [(0, "")]);
+        let app = net.app(engine).start().await;
+        let refused = settled(&app, &app.send_to("ada@silent.example").await).await;
+        assert_eq!((&refused["status"], codes(&refused)), (&"BOUNCED".into(), vec![Some(556)]));
+        assert_eq!(events(&app, &refused, "email.bounce").await.len(), 1);
+        let missing = app.send_to("ada@missing.example").await;
+        app.eventually("one look", async || (codes(&app.email(&missing).await) == [Some(451)]).then_some(())).await;
+        let missing = settled(&app, &missing).await;
+        assert_eq!((&missing["status"], codes(&missing)), (&"BOUNCED".into(), vec![Some(451), Some(550)]));
+        assert_eq!(attempts(&missing)[1]["enhanced"], "5.1.2");
+    }
+
+    async fn a_name_server_that_fails_costs_no_attempt_and_no_bounce(engine: Engine) {
+        let net = Net::new().await;
+        net.dns.set_servfail("one.example");
+        let app = net.app(engine).start().await;
+        let id = app.send_to("ada@one.example").await;
+        let email = waiting(&app, &id, "gave no answer about one.example").await;
+        assert_eq!(email["attemptCount"], 0);
+        net.dns.remove("one.example");
+        net.dns.set_mx("one.example", [(10, "mx.one.example")]);
+        let server = net.plain("mx.one.example", 1).await;
+        app.advance(Duration::from_mins(1)).await;
+        app.email_in(&id, &["SENT"]).await;
+        assert_eq!(server.received().len(), 1);
+    }
+
+    async fn addresses_that_are_not_public_are_not_connected_to(engine: Engine) {
+        let net = Net::new().await;
+        net.dns.set_mx("inside.example", [(10, "mx.inside.example")]);
+        let server = net.plain("mx.inside.example", 1).await;
+        let app = net.app(engine).env("MAILWRIGHT_ALLOW_PRIVATE_NETWORKS", "false").start().await;
+        let id = app.send_to("ada@inside.example").await;
+        waiting(&app, &id, "its addresses are not public").await;
+        assert_eq!(server.connections(), 0);
+    }
+
+    async fn a_site_that_throttles_is_left_alone_and_nobody_else_waits(engine: Engine) {
+        let net = Net::new().await;
+        net.dns.set_mx("slow.example", [(10, "mx.slow.example")]);
+        net.dns.set_mx("quick.example", [(10, "mx.quick.example")]);
+        let limited = ScriptedServer::builder().mails_per_window(5, Duration::from_hours(1));
+        let slow = net.server("mx.slow.example", 1, limited, |_, _| Answer::Accept).await;
+        let quick = net.plain("mx.quick.example", 2).await;
+        let app = net.app(engine).start().await;
+        let mut mails = Vec::new();
+        for number in 0..12 {
+            mails.push(app.send_to(&format!("n{number}@slow.example")).await);
+        }
+        let first = app.eventually("mails wait", async || {
+            for id in &mails {
+                let email = app.email(id).await;
+                if email["error"].as_str().is_some_and(|error| error.contains("asks us to send less")) {
+                    return Some(email);
+                }
+            }
+            None
+        }).await;
+        assert!(text(&first["error"]).contains("450 4.7.1"), "{first}");
+        let began = Instant::now();
+        for number in 0..20 {
+            let id = app.send_to(&format!("n{number}@quick.example")).await;
+            app.email_in(&id, &["SENT"]).await;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20));
+        assert_eq!(quick.received().len(), 20);
+        assert_eq!(slow.received().len(), 5);
+        assert!(slow.refused_mails() <= 2, "{}", slow.refused_mails());
+    }
+
+    async fn a_dead_site_costs_only_its_own_mail(engine: Engine) {
+        let net = Net::new().await;
+        net.dns.set_mx("dead.example", [(10, "mx.dead.example")]);
+        net.dns.set_mx("quick.example", [(10, "mx.quick.example")]);
+        let mut dead = net.plain("mx.dead.example", 1).await;
+        dead.stop().await;
+        let quick = net.plain("mx.quick.example", 2).await;
+        let app = net.app(engine).start().await;
+        let mut mails = Vec::new();
+        for number in 0..30 {
+            mails.push(app.send_to(&format!("n{number}@dead.example")).await);
+        }
+        waiting(&app, &mails[29], "cannot be reached").await;
+        let id = app.send_to("ada@quick.example").await;
+        app.email_in(&id, &["SENT"]).await;
+        assert_eq!(quick.received().len(), 1);
+        dead.start_again().await;
+        app.advance(Duration::from_mins(20)).await;
+        for id in &mails {
+            app.eventually_within(Duration::from_mins(1), "the mail of a site that is back arrives", async || {
+                (app.email(id).await["status"] == "SENT").then_some(())
+            }).await;
+        }
+        assert_eq!(dead.received().len(), 30);
+    }
+
+    async fn domains_of_one_site_share_its_connections(engine: Engine) {
+        let net = Net::new().await;
+        let most = ScriptedServer::builder().most_connections(2);
+        let server = net.server("mx.host.example", 1, most, |_, _| Answer::Delay(Duration::from_millis(30))).await;
+        for number in 0..40 {
+            net.dns.set_mx(&format!("d{number}.example"), [(10, "mx.host.example")]);
+        }
+        let app = net.app(engine).start().await;
+        let mut mails = Vec::new();
+        for number in 0..120 {
+            mails.push(app.send_to(&format!("ada@d{}.example", number % 40)).await);
+        }
+        for id in &mails {
+            app.email_in(id, &["SENT"]).await;
+        }
+        assert_eq!(server.received().len(), 120);
+        assert!(server.refused_connections() <= 3, "{} too many", server.refused_connections());
+        assert!(server.connections() <= 20, "{} connections for 120 mails", server.connections());
+        assert_eq!(server.violations(), Vec::<String>::new());
+    }
+}

@@ -29,7 +29,7 @@ use mailwright_core::time::Clock;
 use mailwright_mail::dns::Dns;
 use mailwright_store::Db;
 
-pub use delivery::{DirectConfig, Transport};
+pub use delivery::{ConfiguredRoute, DirectConfig, NamedTransport, Transport, Transports, ses_quota};
 pub use error::{Error, Resource, Result, SignInRefusal};
 pub use mailwright_store::project::api_key::KeyKind;
 
@@ -86,7 +86,7 @@ pub struct Parts {
     /// The instance's secret.
     pub secret: InstanceSecret,
     /// Where mail goes.
-    pub transport: Transport,
+    pub transports: Transports,
     /// Name lookups.
     pub dns: Dns,
     /// Where stats are kept.
@@ -96,7 +96,7 @@ pub struct Parts {
 impl App {
     /// Puts the application together. It serves requests; background work starts with [`App::start_worker`].
     pub fn new(parts: Parts) -> Self {
-        let Parts { db, clock, settings, secret, transport, dns, metrics } = parts;
+        let Parts { db, clock, settings, secret, transports, dns, metrics } = parts;
         let http = HttpClient::new(dns.clone(), settings.allow_private_networks);
         Self(Arc::new(Inner {
             account: account::State::new(http.clone()),
@@ -104,7 +104,7 @@ impl App {
             audience: audience::State::new(&db, &clock, &settings, &dns),
             sending: sending::State::new(&db, &dns, &settings),
             automation: automation::State::new(http.clone()),
-            delivery: delivery::State::new(transport),
+            delivery: delivery::State::new(transports),
             feedback: feedback::State::new(&db, &secret, http),
             insight: insight::State::default(),
             background: background::State::default(),

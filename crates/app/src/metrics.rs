@@ -59,14 +59,26 @@ pub struct JudgedLabels {
 /// Which connections to the next hop are counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ConnectionLabels {
+    /// The transport.
+    pub transport: String,
     /// `open`, `allowed` (what the next hop takes) or `configured`.
     pub kind: &'static str,
+}
+
+/// A transport.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct TransportLabels {
+    /// Its name.
+    pub transport: String,
 }
 
 /// How the next hop is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct StateLabels {
-    /// `working`, `unreachable`, `login` (it refuses the login) or `refused` (it refuses what we send).
+    /// The transport.
+    pub transport: String,
+    /// `working`, `unreachable`, `login` (it refuses the login), `quota` (that of a day is used up) or `refused` (it refuses
+    /// what we send).
     pub state: &'static str,
 }
 
@@ -130,7 +142,7 @@ pub struct Metrics {
     workflow_requests: Family<OutcomeLabels, Counter>,
     hop_connections: Family<ConnectionLabels, Gauge>,
     hop_state: Family<StateLabels, Gauge>,
-    hop_rate: Gauge<f64, AtomicU64>,
+    hop_rate: Family<TransportLabels, Gauge<f64, AtomicU64>>,
     clock_offset: Gauge<f64, AtomicU64>,
     writable: Gauge,
     columns: Gauge,
@@ -302,24 +314,26 @@ impl Metrics {
         self.queue_age.get_or_create(&labels).set(age_seconds);
     }
 
-    /// Notes how many connections there are to the next hop, how many it takes, and how many are configured.
-    pub fn next_hop_connections(&self, open: usize, allowed: usize, configured: usize) {
+    /// Notes how many connections there are to the next hop of a transport, how many it takes, and how many are configured.
+    pub fn next_hop_connections(&self, transport: &str, open: usize, allowed: usize, configured: usize) {
         for (kind, count) in [("open", open), ("allowed", allowed), ("configured", configured)] {
-            self.hop_connections.get_or_create(&ConnectionLabels { kind }).set(count as i64);
+            let labels = ConnectionLabels { transport: transport.to_owned(), kind };
+            self.hop_connections.get_or_create(&labels).set(count as i64);
         }
     }
 
     /// Sets the state of the next hop: its trouble, or none.
-    pub fn next_hop_state(&self, trouble: Option<&'static str>) {
+    pub fn next_hop_state(&self, transport: &str, trouble: Option<&'static str>) {
         let current = trouble.unwrap_or("working");
-        for state in ["working", "unreachable", "login", "refused"] {
-            self.hop_state.get_or_create(&StateLabels { state }).set(i64::from(state == current));
+        for state in ["working", "unreachable", "login", "quota", "refused"] {
+            let labels = StateLabels { transport: transport.to_owned(), state };
+            self.hop_state.get_or_create(&labels).set(i64::from(state == current));
         }
     }
 
     /// Notes how many mails a second are handed over at most; 0 for no limit.
-    pub fn next_hop_rate(&self, rate: f64) {
-        self.hop_rate.set(rate);
+    pub fn next_hop_rate(&self, transport: &str, rate: f64) {
+        self.hop_rate.get_or_create(&TransportLabels { transport: transport.to_owned() }).set(rate);
     }
 
     /// Notes how far the database's clock is ahead of this machine's.

@@ -34,6 +34,9 @@ pub struct Attempt {
     /// What it came to; `None` for what this program does not know.
     #[serde(deserialize_with = "known")]
     pub outcome: Option<AttemptOutcome>,
+    /// The transport that it was made by; `None` for a mail that was not handed over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
     /// The next hop; empty for a mail that was not handed over.
     pub host: String,
     /// Whether the connection was encrypted.
@@ -95,6 +98,7 @@ mod tests {
             number: None,
             at: "2025-03-10T12:00:00.000Z".into(),
             outcome: Some(AttemptOutcome::Deferred),
+            transport: Some("relay".into()),
             host: "mx.example.org".into(),
             tls: true,
             code: Some(451),
@@ -106,7 +110,7 @@ mod tests {
         let stored = attempt.to_text();
         assert_eq!(
             stored,
-            r#"{"at":"2025-03-10T12:00:00.000Z","bounceClass":"greylisted","code":451,"enhanced":"4.7.1","error":null,"host":"mx.example.org","outcome":"deferred","reply":"later","tls":true}"#
+            r#"{"at":"2025-03-10T12:00:00.000Z","bounceClass":"greylisted","code":451,"enhanced":"4.7.1","error":null,"host":"mx.example.org","outcome":"deferred","reply":"later","tls":true,"transport":"relay"}"#
         );
         let mut logged: Json = serde_json::from_str(&stored).unwrap();
         logged["attempt"] = 2.into();

@@ -48,6 +48,7 @@ pub mod request_log;
 pub mod retention;
 pub mod role;
 pub mod rollup;
+pub mod routing;
 pub mod segment;
 pub mod short_text;
 pub mod standing;

@@ -8,7 +8,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tempfile::NamedTempFile;
 
-/// A self-made certificate for `localhost` and `127.0.0.1`.
+/// A self-made certificate, for `localhost` and `127.0.0.1` unless other names are given.
 #[derive(Clone, Debug)]
 pub struct Certificate {
     file: Arc<NamedTempFile>,
@@ -19,7 +19,12 @@ pub struct Certificate {
 impl Certificate {
     /// Makes a certificate with a key of its own.
     pub fn generate() -> Self {
-        let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        Self::of(&["localhost", "127.0.0.1"])
+    }
+
+    /// The same for other names.
+    pub fn of(names: &[&str]) -> Self {
+        let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
         let provider = Arc::new(rustls::crypto::ring::default_provider());

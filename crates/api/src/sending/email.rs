@@ -183,6 +183,8 @@ pub(crate) struct AttemptView {
     at: Timestamp,
     /// `sent`, `deferred`, `bounced`, `failed` or `in_doubt`.
     outcome: String,
+    /// The transport that it was made by; missing for a mail that was not handed over.
+    transport: Option<String>,
     /// The next hop.
     host: String,
     /// Whether the connection was encrypted.

@@ -187,6 +187,7 @@ impl App {
 
     async fn maintain(&self) -> Result<()> {
         let now = self.0.clock.now();
+        self.forget_delivery(now).await?;
         let job = |number| async move {
             while self
                 .0

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::routing::TransportNumber;
 use mailwright_store::sending::email::Claimed;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -66,6 +67,13 @@ pub(super) struct Turn {
     pub(super) project: ProjectNumber,
     /// How many have mail due, this one included.
     pub(super) among: usize,
+}
+
+/// Mails of a flow that were taken back.
+pub(super) struct Taken {
+    pub(super) lane: Lane,
+    pub(super) flow: Flow,
+    pub(super) mails: Vec<Claimed>,
 }
 
 /// A mail that left the queue.
@@ -141,24 +149,30 @@ impl Dispatcher {
         self.state().lanes[index(lane)].queued_for(project)
     }
 
-    /// How many mails of the projects that `may` names are in the queues of the given lanes.
-    pub(super) fn waiting(&self, lanes: &[Lane], mut may: impl FnMut(ProjectNumber) -> bool) -> usize {
+    /// How many mails of the projects that `may` names are in the queues of the given lanes for a transport.
+    pub(super) fn waiting(
+        &self,
+        lanes: &[Lane],
+        transport: TransportNumber,
+        mut may: impl FnMut(ProjectNumber) -> bool,
+    ) -> usize {
         let state = self.state();
         let queued = lanes.iter().flat_map(|lane| state.lanes[index(*lane)].queued());
-        queued.filter(|(flow, _)| may(flow.project)).map(|(_, count)| count).sum()
+        let meant = queued.filter(|(flow, _)| flow.destination.transport == transport && may(flow.project));
+        meant.map(|(_, count)| count).sum()
     }
 
     /// Takes back what flows have in the queues beyond so many mails, those for which a number is given.
-    pub(super) fn withdraw(&self, mut keep: impl FnMut(Flow) -> Option<usize>) -> Vec<(Flow, Vec<Claimed>)> {
+    pub(super) fn withdraw(&self, mut keep: impl FnMut(Flow) -> Option<usize>) -> Vec<Taken> {
         let mut withdrawn = Vec::new();
         let mut state = self.state();
-        for lane in &mut state.lanes {
-            let beyond: Vec<_> = lane
+        for (lane, queue) in Lane::ALL.into_iter().zip(&mut state.lanes) {
+            let beyond: Vec<_> = queue
                 .queued()
                 .filter_map(|(flow, count)| keep(flow).filter(|keep| *keep < count).map(|k| (flow, k)))
                 .collect();
             for (flow, keep) in beyond {
-                withdrawn.push((flow, lane.withdraw(flow, keep)));
+                withdrawn.push(Taken { lane, flow, mails: queue.withdraw(flow, keep) });
             }
         }
         withdrawn
@@ -180,10 +194,12 @@ impl Dispatcher {
         self.filled.notify_waiters();
     }
 
-    /// How many mails there are for each destination.
-    pub(super) fn queued_by_destination(&self) -> HashMap<Destination, usize> {
+    /// How many mails there are for each destination of a transport.
+    pub(super) fn queued_by_destination(&self, transport: TransportNumber) -> HashMap<Destination, usize> {
         let mut counts = HashMap::new();
-        for (flow, count) in self.state().lanes.iter().flat_map(LaneQueue::queued) {
+        let state = self.state();
+        let queued = state.lanes.iter().flat_map(LaneQueue::queued);
+        for (flow, count) in queued.filter(|(flow, _)| flow.destination.transport == transport) {
             *counts.entry(flow.destination).or_default() += count;
         }
         counts
@@ -242,14 +258,16 @@ impl Dispatcher {
         Some(popped)
     }
 
-    /// Waits for the next mail of the given lanes.
-    pub(super) async fn pop(&self, lanes: &[Lane]) -> (Lane, Claimed) {
+    /// Waits for the next mail of the given lanes for a transport.
+    pub(super) async fn pop(&self, lanes: &[Lane], transport: TransportNumber) -> (Lane, Claimed) {
         loop {
             let filled = self.filled.notified();
             tokio::pin!(filled);
             // registered before looking, so that nothing filled in between is missed
             filled.as_mut().enable();
-            if let Some(Popped { lane, mail, .. }) = self.try_pop(lanes, |_, _| Some(0), |_| true) {
+            if let Some(Popped { lane, mail, .. }) =
+                self.try_pop(lanes, |_, _| Some(0), |to| to.transport == transport)
+            {
                 return (lane, mail);
             }
             filled.await;
@@ -291,6 +309,18 @@ impl Dispatcher {
     /// Empties a lane's queue: for the end of the process, and while nothing can be handed over.
     pub(super) fn drain(&self, lane: Lane) -> Vec<Claimed> {
         self.state().lanes[index(lane)].drain()
+    }
+
+    /// Takes what a lane's queue has for a transport.
+    pub(super) fn drain_for(&self, lane: Lane, transport: TransportNumber) -> Vec<Claimed> {
+        let mut state = self.state();
+        let queue = &mut state.lanes[index(lane)];
+        let flows: Vec<_> = queue
+            .queued()
+            .map(|(flow, _)| flow)
+            .filter(|flow| flow.destination.transport == transport)
+            .collect();
+        flows.into_iter().flat_map(|flow| queue.withdraw(flow, 0)).collect()
     }
 
     /// The waker of the feeder of a lane.

@@ -3,18 +3,25 @@
 use std::collections::HashMap;
 
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::routing::TransportNumber;
 use mailwright_store::sending::email::Claimed;
 
 use super::turns::{Shares, Turns};
 
-/// Where a mail goes next, as this process numbers it: the one next hop that takes all mail, or the mail servers of a
-/// recipient's domain.
+/// Where a mail goes next: by a transport, to the one next hop that takes all mail, or to the mail servers of a
+/// recipient's domain, as this process numbers them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Destination(pub(super) u32);
+pub(super) struct Destination {
+    pub(super) transport: TransportNumber,
+    /// 0 where the transport has one next hop.
+    pub(super) number: u32,
+}
 
 impl Destination {
-    /// The next hop that takes all mail.
-    pub(super) const NEXT_HOP: Self = Self(0);
+    /// The next hop that takes all mail of a transport.
+    pub(super) fn by(transport: TransportNumber) -> Self {
+        Self { transport, number: 0 }
+    }
 }
 
 /// The mails of a project for a destination.

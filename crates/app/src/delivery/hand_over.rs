@@ -55,7 +55,7 @@ pub(super) enum Refusal {
 /// A reply of the next hop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reply {
-    /// SMTP's code or, over HTTP, the status. In SMTP 400 to 499 is temporary, 500 and more is permanent.
+    /// SMTP's code, or that which a mail server would give: 400 to 499 is temporary, 500 and more is permanent.
     pub(super) code: u16,
     /// SMTP's enhanced status code (RFC 3463).
     pub(super) enhanced: Option<(u8, u16, u16)>,

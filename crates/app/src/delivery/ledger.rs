@@ -14,6 +14,7 @@ use mailwright_core::email::{EmailStatus, Lane};
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::delivery::mailbox::{self, Captured, Quota};
+use mailwright_store::delivery::provider_mail::{self, ProviderMail};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::email::{self, ClaimRef, Claimed, Concluded, Mark, Outcome};
 use mailwright_store::{Coalescer, Load, Result, Tx};
@@ -33,12 +34,20 @@ pub(super) struct Record {
     pub(super) suppress: Suppress,
     /// The message, if it is captured instead of sent.
     pub(super) captured: Option<Kept>,
+    /// The id that a service gave the mail which took it.
+    pub(super) provider_id: Option<String>,
     pub(super) at: Timestamp,
     /// What it came to, as metrics and the mail's log say.
     pub(super) came_to: AttemptOutcome,
 }
 
 impl Record {
+    /// The id that a service gave the mail.
+    fn provided(&self) -> Option<ProviderMail> {
+        let (project, email) = (self.outcome.claim.project, self.outcome.claim.id);
+        self.provider_id.clone().map(|provider_id| ProviderMail { provider_id, project, email })
+    }
+
     /// What follows from it for the contact.
     fn entry(&self) -> Entry<'_> {
         Entry {
@@ -115,7 +124,7 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
     .await;
     let (mut concluded, marked) = (concluded?, marked?);
     email::conclude_late(tx, &outcomes, &mut concluded, &mut deltas, first.now).await?;
-    follow_up(tx, &records, concluded, deltas).await?;
+    follow_up(tx, &records, concluded, deltas, first.now).await?;
     Ok(steps
         .iter()
         .map(|s| StepDone { marked: s.mark.as_ref().is_some_and(|m| marked.contains(&m.claim.id)) })
@@ -128,6 +137,7 @@ async fn follow_up(
     records: &[(ClaimRef, &Record)],
     concluded: Concluded,
     mut deltas: Deltas,
+    now: Timestamp,
 ) -> Result<()> {
     let Concluded { changed, without_contact } = concluded;
     let concerns_somebody = |id: &EmailId| changed.contains(id) && !without_contact.contains(id);
@@ -143,6 +153,8 @@ async fn follow_up(
         }
     }
     trim_mailboxes(tx, &current, &mut deltas).await?;
+    let provided = current.iter().filter_map(|record| record.provided()).collect::<Vec<_>>();
+    provider_mail::note(tx, &provided, now).await?;
     let entries: Vec<_> = current.iter().map(|record| record.entry()).collect();
     bookkeeping::write(tx, &entries, deltas).await
 }
@@ -168,12 +180,17 @@ impl Delivery {
         self.step(Some(Arc::new(record)), None).await;
     }
 
-    /// Writes the outcome of a worker's last mail and marks its next. Returns whether the next may be sent.
+    /// Writes the outcome of a worker's last mail and marks its next, which goes by a transport. Returns whether the next may be sent.
     /// While this process's clock is wrong, no mail may be sent, because its claim may have ended.
-    pub(super) async fn step(&self, record: Option<Arc<Record>>, next: Option<Marked<'_>>) -> bool {
+    pub(super) async fn step(
+        &self,
+        record: Option<Arc<Record>>,
+        next: Option<(Marked<'_>, &Arc<str>)>,
+    ) -> bool {
         let next = next.filter(|_| self.app.clock_is_right());
-        let mark = next.map(|next| Mark {
+        let mark = next.map(|(next, transport)| Mark {
             claim: claim_ref(next.mail),
+            transport: Arc::clone(transport),
             first_attempt_at: next.mail.first_attempt_at.unwrap_or_else(|| self.now()),
             links: next.links.cloned(),
         });
@@ -190,7 +207,7 @@ impl Delivery {
                 lease_until: self.lease_until(),
                 now: self.now(),
             };
-            self.book(next.map(|next| next.lane)).call_sized(route, load, step)
+            self.book(next.map(|(next, _)| next.lane)).call_sized(route, load, step)
         });
         let written = written.await;
         if let Some(record) = &record {

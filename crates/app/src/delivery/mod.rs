@@ -30,6 +30,7 @@ mod direct;
 mod dispatcher;
 mod feeder;
 mod flows;
+mod forgetting;
 mod hand_over;
 mod held;
 mod instance_rate;
@@ -37,15 +38,19 @@ mod ledger;
 mod message;
 mod next_hop;
 mod outcome;
+mod outlets;
 mod recorder;
 mod refusal;
 mod remembered;
 mod render_pool;
 mod rests;
 mod sender;
+mod ses;
 mod signing;
+mod transport;
 mod tries;
 mod turns;
+mod waiting;
 mod wording;
 mod worker;
 
@@ -56,7 +61,6 @@ use std::time::Duration;
 use mailwright_core::email::Lane;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::body;
 use mailwright_store::sending::email::{self, ClaimRef, Claimed};
 use mailwright_store::{Coalescer, Gathering, Result as StoreResult, project};
@@ -67,16 +71,17 @@ use crate::delivery::suspension::ReputationQueue;
 use crate::error::Result;
 use crate::sending::footer::Footers;
 
-use direct::Direct;
 pub use direct::DirectConfig;
 pub(crate) use dispatcher::Dispatcher;
 use held::{Held, claim_ref};
 use ledger::{Step, StepDone};
-use next_hop::NextHop;
 use outcome::Backoff;
+use outlets::{Outlets, Way};
 use remembered::Remembered;
 use render_pool::RenderPool;
+pub use ses::ses_quota;
 use signing::{Signing, SigningKeys};
+pub use transport::{ConfiguredRoute, NamedTransport, Transport, Transports};
 use tries::Tries;
 
 /// How long a signing key or a project is used without looking whether it is still the same.
@@ -84,37 +89,16 @@ const KNOWN_FOR: Duration = Duration::from_secs(5);
 /// How long the log says no second time that the mail of a domain waits.
 const TOLD_AGAIN: Duration = Duration::from_mins(5);
 
-/// Where mail goes.
-#[derive(Debug, Clone)]
-pub enum Transport {
-    /// Nowhere: it is kept in the mailbox that the API shows.
-    Capture,
-    /// To a mail server.
-    Smtp(Box<RelayConfig>),
-    /// To the recipients' own mail servers.
-    Direct(Box<DirectConfig>),
-}
-
-impl Transport {
-    /// The name under which it is known what was learnt of the next hop; `None` where there is none.
-    pub(crate) fn name(&self) -> Option<String> {
-        match self {
-            Self::Capture | Self::Direct(_) => None,
-            Self::Smtp(relay) => Some(relay.name()),
-        }
-    }
-}
-
 /// What this process keeps for this area.
 pub(crate) struct State {
-    transport: Transport,
+    transports: Transports,
     dispatcher: Dispatcher,
     reputation_queue: ReputationQueue,
 }
 
 impl State {
-    pub(crate) fn new(transport: Transport) -> Self {
-        Self { transport, dispatcher: Dispatcher::default(), reputation_queue: ReputationQueue::default() }
+    pub(crate) fn new(transports: Transports) -> Self {
+        Self { transports, dispatcher: Dispatcher::default(), reputation_queue: ReputationQueue::default() }
     }
 }
 
@@ -126,7 +110,7 @@ impl App {
 
     /// Whether mail leaves the machine, so that a domain has to be proved before anything is sent from it.
     pub fn mail_leaves(&self) -> bool {
-        !matches!(self.transport(), Transport::Capture)
+        self.transports().leave()
     }
 
     /// Asks for a look at the reputation of a project.
@@ -135,8 +119,8 @@ impl App {
     }
 
     /// Where mail goes.
-    pub(crate) fn transport(&self) -> &Transport {
-        &self.0.delivery.transport
+    pub(crate) fn transports(&self) -> &Transports {
+        &self.0.delivery.transports
     }
 
     /// The queues of mails that are about to leave.
@@ -154,10 +138,8 @@ struct Delivery {
     /// Writes the steps that somebody waits for.
     express: Coalescer<Step, StepDone>,
     backoff: Backoff,
-    /// The state of the next hop.
-    hop: Arc<NextHop>,
-    /// What is known of the recipients' own servers, where mail is brought to them.
-    direct: Option<Arc<Direct>>,
+    /// The transports, and which mails leave by which.
+    outlets: Outlets,
     held: Held,
     keys: SigningKeys,
     known_footers: Remembered<ProjectNumber, Arc<Footers>>,
@@ -169,15 +151,6 @@ struct Delivery {
 /// Starts feeder, workers and the heartbeat that keeps claims.
 pub(crate) fn start(app: &App, tasks: &Tasks) {
     let settings = &app.settings().delivery;
-    let direct = match &app.0.delivery.transport {
-        Transport::Capture | Transport::Smtp(_) => None,
-        Transport::Direct(config) => Some(Arc::new(Direct::new(
-            config,
-            &app.0.dns,
-            settings.connections,
-            app.settings().allow_private_networks,
-        ))),
-    };
     let delivery = Arc::new(Delivery {
         app: app.clone(),
         tasks: tasks.clone(),
@@ -186,8 +159,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         }),
         express: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
         backoff: Backoff { base: settings.retry_base, max: settings.retry_max, patience: settings.deadline },
-        hop: Arc::new(NextHop::new(settings, app.clock(), app.metrics().clone())),
-        direct: direct.clone(),
+        outlets: Outlets::new(app, &app.0.delivery.transports),
         held: Held::default(),
         keys: SigningKeys::lasting(KNOWN_FOR),
         known_footers: Remembered::lasting(KNOWN_FOR),
@@ -203,14 +175,26 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         feeder::start(&delivery, lane);
     }
     tasks.keep("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
-    if let Transport::Smtp(relay) = &app.0.delivery.transport {
-        tasks.keep("next hop", next_hop::keep_informed(Arc::clone(&delivery), relay.name()));
+    start_workers(&delivery);
+}
+
+/// Starts the workers of all transports, and what they need.
+fn start_workers(delivery: &Arc<Delivery>) {
+    let (tasks, transports) = (&delivery.tasks, &delivery.app.0.delivery.transports);
+    if transports.name_projects() {
+        tasks.keep("routes", outlets::keep_resolved(Arc::clone(delivery)));
     }
-    if let Some(direct) = &direct {
-        direct::start(&delivery, direct);
-    }
-    for _ in 0..settings.connections.max(1) {
-        tasks.keep("delivery worker", worker::run(Arc::clone(&delivery)));
+    for (outlet, named) in delivery.outlets.all.iter().zip(&transports.all) {
+        if let Some(name) = named.transport.next_hop() {
+            let informed = next_hop::keep_informed(Arc::clone(delivery), Arc::clone(&outlet.hop), name);
+            tasks.keep("next hop", informed);
+        }
+        if let Way::Direct(direct) = &outlet.way {
+            direct::start(delivery, &outlet.hop, direct);
+        }
+        for _ in 0..delivery.app.settings().delivery.connections.max(1) {
+            tasks.keep("delivery worker", worker::run(Arc::clone(delivery), Arc::clone(outlet)));
+        }
     }
 }
 

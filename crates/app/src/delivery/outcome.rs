@@ -63,18 +63,23 @@ fn jittered(wait: Duration) -> Duration {
     wait.mul_f64(0.9 + rand::random::<f64>() * 0.2)
 }
 
-/// The next hop of a hand-over, and the state of the connection.
+/// The transport and the next hop of a hand-over, and the state of the connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Via<'a> {
+    pub(super) transport: Option<&'a str>,
     pub(super) host: &'a str,
     pub(super) how: Circumstances,
 }
 
-impl Via<'_> {
+impl<'a> Via<'a> {
     /// For a mail that was not handed over.
-    pub(super) const NOWHERE: Self = Self { host: "", how: Circumstances { tls: false, overtaken: false } };
+    pub(super) const NOWHERE: Self =
+        Self { transport: None, host: "", how: Circumstances { tls: false, overtaken: false } };
+
     /// For a mail that is kept instead of sent.
-    pub(super) const CAPTURED: Self = Self { host: "capture", ..Self::NOWHERE };
+    pub(super) fn captured(transport: &'a str) -> Self {
+        Self { transport: Some(transport), host: "capture", ..Self::NOWHERE }
+    }
 }
 
 /// How it went there.
@@ -132,7 +137,8 @@ pub(super) fn unsendable(
 /// The outcome of a mail whose process died, or lost the database, while the content may have been sent.
 pub(super) fn abandoned(mail: &Claimed, lane: Lane, now: Timestamp) -> Record {
     let error = "The service stopped while this mail was handed over.".to_owned();
-    let attempt = attempt(AttemptOutcome::InDoubt, End::Error(&error), Via::NOWHERE, now);
+    let via = Via { transport: mail.transport.as_deref(), ..Via::NOWHERE };
+    let attempt = attempt(AttemptOutcome::InDoubt, End::Error(&error), via, now);
     let verdict = doubt(lane == Lane::Campaign, mail.in_doubt + 1, error);
     entry(mail, None, verdict, Tried { waits: Duration::ZERO, is_doubt: true, attempt }, now)
 }
@@ -186,6 +192,7 @@ fn entry(
         event,
         suppress,
         captured: None,
+        provider_id: None,
         at: now,
         came_to: verdict.came_to,
     }
@@ -293,6 +300,7 @@ fn attempt(came_to: AttemptOutcome, end: End<'_>, via: Via<'_>, now: Timestamp) 
         number: None,
         at: now.to_string(),
         outcome: Some(came_to),
+        transport: via.transport.map(str::to_owned),
         host: via.host.to_owned(),
         tls: via.how.tls,
         code: reply.map(|r| r.code),

@@ -20,6 +20,8 @@ const HELD_UP: Duration = Duration::from_millis(500);
 /// What a worker has to record.
 pub(super) struct Recorder<'d> {
     delivery: &'d Arc<Delivery>,
+    /// The transport that it hands mails to.
+    transport: &'d Arc<str>,
     /// The outcome of the last mail, which is recorded together with the mark of the next.
     last: Option<Arc<Record>>,
     /// The outcomes before it that are being recorded by themselves.
@@ -27,8 +29,8 @@ pub(super) struct Recorder<'d> {
 }
 
 impl<'d> Recorder<'d> {
-    pub(super) fn new(delivery: &'d Arc<Delivery>) -> Self {
-        Self { delivery, last: None, unrecorded: Vec::new() }
+    pub(super) fn new(delivery: &'d Arc<Delivery>, transport: &'d Arc<str>) -> Self {
+        Self { delivery, transport, last: None, unrecorded: Vec::new() }
     }
 
     /// Whether an outcome waits for the mark of the next mail.
@@ -66,7 +68,7 @@ impl<'d> Recorder<'d> {
     /// Marks the next mail on disk, before the first byte of its content is on the wire, and records the last outcome.
     /// Returns whether the next mail may be sent.
     pub(super) async fn mark(&mut self, next: Marked<'_>) -> bool {
-        let marked = self.delivery.step(self.last.take(), Some(next)).await;
+        let marked = self.delivery.step(self.last.take(), Some((next, self.transport))).await;
         if marked {
             self.recorded().await;
         }

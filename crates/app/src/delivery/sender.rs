@@ -1,6 +1,5 @@
-//! A worker that hands mail to the next hop by SMTP. It has a connection, or waits for a permit to open one.
-//!
-//! A mail is taken only when there is a connection for it, so an outage costs no mail an attempt.
+//! A worker that hands mail to the next hop by SMTP. It has a connection, or waits for a permit to open one
+//! ([`waiting`]).
 //!
 //! The outcome of the last mail is written with the mark of the next one ([`recorder`](super::recorder)).
 
@@ -18,10 +17,11 @@ use mailwright_store::sending::email::{ClaimRef, Claimed};
 use super::hand_over::HandOver;
 use super::ledger::Marked;
 use super::message::Message;
-use super::next_hop::{Busy, Judgement, Leave, Permit, Seat, Take, Trouble, Withdrawn};
+use super::next_hop::{Busy, Judgement, NextHop, Permit, Seat, Trouble};
 use super::outcome::{Circumstances, Via};
 use super::recorder::Recorder;
 use super::refusal::Objection;
+use super::waiting::{self, Step, Waits};
 use super::{Delivery, claim_ref};
 
 /// How long an unused connection is kept.
@@ -32,16 +32,13 @@ const QUIET: Duration = Duration::from_secs(1);
 const SLOW: Duration = Duration::from_millis(20);
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// How soon it is looked again whether this process's clock is right.
-const CLOCK: Duration = Duration::from_millis(250);
 /// Pause after a panic outside of a hand-over.
 const AFTER_PANIC: Duration = Duration::from_secs(1);
-/// The shortest pause of a worker that waits for mail.
-const SHORTEST: Duration = Duration::from_millis(1);
 
 /// A worker and its connection.
 pub(super) struct Sender<'d> {
     delivery: &'d Arc<Delivery>,
+    hop: &'d Arc<NextHop>,
     relay: &'d RelayConfig,
     line: Option<Line>,
     recorder: Recorder<'d>,
@@ -64,26 +61,25 @@ impl Line {
     }
 }
 
-/// What comes next.
-enum Next {
-    Mail(Arc<Claimed>, Busy),
-    /// Ask again.
-    Again,
-    /// The service stops.
-    Stop,
-}
-
 impl<'d> Sender<'d> {
-    pub(super) fn new(delivery: &'d Arc<Delivery>, relay: &'d RelayConfig) -> Self {
-        Self { delivery, relay, line: None, recorder: Recorder::new(delivery) }
+    pub(super) fn new(delivery: &'d Arc<Delivery>, hop: &'d Arc<NextHop>, relay: &'d RelayConfig) -> Self {
+        Self { delivery, hop, relay, line: None, recorder: Recorder::new(delivery, hop.name()) }
     }
 
     pub(super) async fn run(mut self) {
         loop {
             match AssertUnwindSafe(self.next()).catch_unwind().await {
-                Ok(Next::Mail(mail, busy)) => self.hand_over_safely(mail, busy).await,
-                Ok(Next::Again) => {}
-                Ok(Next::Stop) => break,
+                Ok(Step::Mail(mail, busy)) => self.hand_over_safely(mail, busy).await,
+                Ok(Step::Open(permit)) => self.line = self.open(permit).await,
+                Ok(Step::Close) => {
+                    if let Some(line) = self.line.take() {
+                        line.close().await;
+                    }
+                }
+                // the next hop has closed it, and it counts no longer
+                Ok(Step::Over) => self.line = None,
+                Ok(Step::Again) => {}
+                Ok(Step::Stop) => break,
                 Err(_) => {
                     tracing::error!("waiting for mail panicked");
                     self.line = None;
@@ -107,77 +103,13 @@ impl<'d> Sender<'d> {
         drop(busy);
     }
 
-    /// The next mail, or a step on the way to it. With none at hand the last outcome is recorded by itself, and an idle
-    /// connection is closed.
-    async fn next(&mut self) -> Next {
-        let delivery = self.delivery;
-        if delivery.tasks.is_stopping() {
-            return Next::Stop;
-        }
-        let asked_at = delivery.tasks.after(Duration::ZERO);
-        let (dispatcher, hop) = (&delivery.app.0.delivery.dispatcher, &delivery.hop);
-        let (filled, changed) = (dispatcher.filled(), hop.changed());
-        tokio::pin!(filled, changed);
-        // registered before looking, so that nothing that happens in between is missed
-        filled.as_mut().enable();
-        changed.as_mut().enable();
-        let withdrawn = hop.withdraw(dispatcher);
-        if !withdrawn.is_empty() {
-            self.give_back(withdrawn).await;
-            return Next::Again;
-        }
-        let wait = if !delivery.app.clock_is_right() {
-            // the feeders give back what is queued
-            Some(CLOCK)
-        } else if self.line.is_some() {
-            match hop.take(dispatcher) {
-                Take::Mail(mail, busy) => return Next::Mail(delivery.dated(*mail), busy),
-                Take::Wait(wait) => wait,
-            }
-        } else {
-            match hop.ask(dispatcher) {
-                Leave::Open(permit) => {
-                    self.recorder.flush();
-                    self.line = self.open(permit).await;
-                    return Next::Again;
-                }
-                Leave::Wait(wait) => wait,
-            }
-        };
-        if self.recorder.has_last() {
-            self.recorder.flush();
-            return Next::Again;
-        }
-        let idle = self.line.as_ref().map(|line| IDLE.saturating_sub(delivery.now().since(line.heard_at)));
-        if idle == Some(Duration::ZERO) {
-            if let Some(line) = self.line.take() {
-                line.close().await;
-            }
-            return Next::Again;
-        }
-        // not at once: a pause of some microseconds would be asked for again and again
-        let pause = [wait, idle].into_iter().flatten().min().map(|pause| asked_at + pause.max(SHORTEST));
-        let is_over = tokio::select! {
-            biased;
-            () = delivery.tasks.stopping() => return Next::Stop,
-            () = filled => false,
-            () = changed => false,
-            () = interrupted(self.line.as_mut()) => true,
-            () = delivery.tasks.until(pause.unwrap_or(asked_at)), if pause.is_some() => false,
-        };
-        if is_over {
-            // the next hop has closed it, and it counts no longer
-            self.line = None;
-        }
-        Next::Again
-    }
-
-    /// Gives mails back that are not to be tried yet.
-    async fn give_back(&self, withdrawn: Vec<Withdrawn>) {
-        for Withdrawn { mails, wait, why } in withdrawn {
-            let claims: Vec<_> = mails.iter().map(claim_ref).collect();
-            self.delivery.hold_back(&claims, self.delivery.now().plus(wait), why).await;
-        }
+    async fn next(&mut self) -> Step {
+        let line = self.line.as_ref().map(|line| Waits {
+            idle: IDLE.saturating_sub(self.delivery.now().since(line.heard_at)),
+            rests: None,
+        });
+        let interrupted = interrupted(self.line.as_mut());
+        waiting::next(self.delivery, self.hop, &mut self.recorder, line, interrupted).await
     }
 
     async fn hand_over(&mut self, mail: Arc<Claimed>, busy: &Busy) {
@@ -199,11 +131,11 @@ impl<'d> Sender<'d> {
             line = fresh;
             envelope = self.envelope(&mut line.connection, &mail, envelope_sender, size).await;
             if is_for_now(&envelope) {
-                self.delivery.hop.exchanged_in_vain(mail.project);
+                self.hop.exchanged_in_vain(mail.project);
             }
         }
         if !matches!(&envelope, Err(EnvelopeError::Lost { .. })) && !is_closing(&envelope) {
-            self.delivery.hop.worked();
+            self.hop.worked();
         }
         let tls = line.connection.tls();
         let end: HandOver = if let Err(error) = envelope {
@@ -221,9 +153,10 @@ impl<'d> Sender<'d> {
             }
         };
         self.keep(line, matches!(end, HandOver::Accepted(_)));
-        match self.delivery.hop.judge(&mail, &end) {
+        match self.hop.judge(&mail, &end) {
             Judgement::NotOwn(wait, reply) if self.may_wait(&mail, wait) => {
                 self.recorder.flush();
+                let wait = self.delivery.wait_after(&mail, busy.lane(), self.hop.transport(), wait);
                 self.delivery.postpone(&mail, wait, &reply.to_string()).await;
             }
             Judgement::NotOwn(_, reply) => {
@@ -241,7 +174,7 @@ impl<'d> Sender<'d> {
     /// refusal of the same project is no longer taken for that.
     fn may_be_the_connections(&self, envelope: &Result<(), EnvelopeError>, project: ProjectNumber) -> bool {
         matches!(envelope, Err(EnvelopeError::Lost { .. }))
-            || is_for_now(envelope) && self.delivery.hop.may_exchange(project)
+            || is_for_now(envelope) && self.hop.may_exchange(project)
     }
 
     /// Whether a mail may wait so long, all pauses together.
@@ -261,7 +194,7 @@ impl<'d> Sender<'d> {
     }
 
     fn via(&self, how: Circumstances) -> Via<'d> {
-        Via { host: &self.relay.host, how }
+        Via { transport: Some(self.hop.name()), host: &self.relay.host, how }
     }
 
     /// Gives back a mail without an attempt.

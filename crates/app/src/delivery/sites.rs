@@ -89,7 +89,7 @@ struct Found {
 impl App {
     /// What of a project waits to be sent, by the domains that it goes to and by lanes.
     pub async fn delivery_sites(&self, project: &Project) -> Result<(Sites, Timestamp)> {
-        let (number, now, hop) = (project.number, self.0.clock.now(), self.transport().name());
+        let (number, now, hops) = (project.number, self.0.clock.now(), self.transports().next_hops());
         let found = self
             .read_slow(
                 number,
@@ -115,10 +115,7 @@ impl App {
                         is_cut |= waiting.len() as i64 >= most;
                         mails.extend(waiting);
                     }
-                    let next_hop = match &hop {
-                        Some(hop) => next_hop::get(rx, hop, now).await?,
-                        None => None,
-                    };
+                    let next_hop = next_hop::worst(rx, &hops, now).await?;
                     let sending = project::sending(rx, number).await?;
                     let per_second = sending.and_then(|sending| sending.per_second);
                     Ok(Found { mails, is_cut, lanes, next_hop, per_second })

@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{Lane, Reason};
+use mailwright_core::routing::TransportNumber;
 use mailwright_store::Error as StoreError;
 use mailwright_store::delivery::mailbox::Captured;
 use mailwright_store::sending::email::{ClaimRef, Claimed};
@@ -16,11 +17,14 @@ use super::direct;
 use super::hand_over::HandOver;
 use super::ledger::{Kept, Record};
 use super::message::Message;
+use super::next_hop::NextHop;
 use super::outcome::{self, Via};
+use super::outlets::{Outlet, Way};
 use super::render_pool::Urgency;
 use super::sender::Sender;
+use super::ses;
 use super::signing::{DomainKey, Signing};
-use super::{Delivery, Transport, claim_ref};
+use super::{Delivery, claim_ref};
 use crate::error::{Error, Result};
 use crate::sending::content::Prepared;
 use crate::sending::domain::Obstacle;
@@ -32,11 +36,12 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// How long a mail waits whose sender's domain cannot be signed for, before it is looked at again, at most.
 const WITHHELD: Duration = Duration::from_mins(5);
 
-pub(super) async fn run(delivery: Arc<Delivery>) {
-    match &delivery.app.0.delivery.transport {
-        Transport::Capture => capture(&delivery).await,
-        Transport::Smtp(relay) => Sender::new(&delivery, relay).run().await,
-        Transport::Direct(_) => direct::work(&delivery).await,
+pub(super) async fn run(delivery: Arc<Delivery>, outlet: Arc<Outlet>) {
+    match &outlet.way {
+        Way::Capture => capture(&delivery, &outlet.hop).await,
+        Way::Smtp(relay) => Sender::new(&delivery, &outlet.hop, relay).run().await,
+        Way::Direct(direct) => direct::work(&delivery, &outlet.hop, direct).await,
+        Way::Ses(ses) => ses::work(&delivery, &outlet.hop, ses).await,
     }
 }
 
@@ -60,12 +65,12 @@ where
 }
 
 impl Delivery {
-    /// The next mail; `None` when the service stops.
-    async fn next(&self) -> Option<(Lane, Arc<Claimed>)> {
+    /// The next mail for a transport; `None` when the service stops.
+    async fn next(&self, transport: TransportNumber) -> Option<(Lane, Arc<Claimed>)> {
         tokio::select! {
             biased;
             () = self.tasks.stopping() => None,
-            (lane, mail) = self.app.0.delivery.dispatcher.pop(&Lane::ALL) => Some((lane, self.dated(mail))),
+            (lane, mail) = self.app.0.delivery.dispatcher.pop(&Lane::ALL, transport) => Some((lane, self.dated(mail))),
         }
     }
 
@@ -94,13 +99,15 @@ impl Delivery {
         let (app, mail) = (self.app.clone(), Arc::clone(mail));
         let printed = self.render_pool.run(Urgency::of(lane), mail.project, move || {
             let complete = app.with_link(&footers.project, &mail)?;
+            let tracked = app.tracked_address(&footers.project, &mail, &content, key.tracking.as_deref());
+            let is_tracked = tracked.is_some();
             let rendered = render(
                 &app.settings().base_url,
                 &footers,
                 &complete,
                 &content,
                 &app.link_tag(mail.project, mail.contact)?,
-                app.tracked_address(&footers.project, &mail, &content, key.tracking.as_deref()),
+                tracked,
                 reply_to.as_ref(),
             )
             .map_err(|_| unrenderable(&outgrown(content.room)))?;
@@ -110,7 +117,7 @@ impl Delivery {
                 .map_err(|e| Error::Internal(e.to_string()))?;
             let envelope_sender = app.envelope_sender(&mail, key.return_path.as_deref());
             let is_own = footers.project.is_system();
-            Ok(Message { rendered, signature, envelope_sender, is_own })
+            Ok(Message { rendered, signature, envelope_sender, is_tracked, is_own })
         });
         // a mail that makes it panic would do so the next time
         printed.await.unwrap_or_else(|| Err(unrenderable("The mail cannot be rendered.")))
@@ -239,18 +246,18 @@ fn unrenderable(text: &str) -> Unprepared {
 }
 
 /// Keeps mails instead of sending them.
-async fn capture(delivery: &Delivery) {
-    while let Some((lane, mail)) = delivery.next().await {
+async fn capture(delivery: &Delivery, hop: &NextHop) {
+    while let Some((lane, mail)) = delivery.next(hop.transport()).await {
         let claim = claim_ref(&mail);
-        if AssertUnwindSafe(keep(delivery, mail, lane)).catch_unwind().await.is_err() {
+        if AssertUnwindSafe(keep(delivery, hop, mail, lane)).catch_unwind().await.is_err() {
             delivery.panicked(claim);
         }
-        delivery.hop.ended();
+        hop.ended();
     }
 }
 
 /// Keeps a mail: message and outcome are stored in one transaction, so nothing can be in doubt.
-async fn keep(delivery: &Delivery, mail: Arc<Claimed>, lane: Lane) {
+async fn keep(delivery: &Delivery, hop: &NextHop, mail: Arc<Claimed>, lane: Lane) {
     let Some(Message { rendered, signature, is_own, .. }) = delivery.prepare_or_settle(&mail, lane).await
     else {
         return;
@@ -265,7 +272,7 @@ async fn keep(delivery: &Delivery, mail: Arc<Claimed>, lane: Lane) {
         }
     };
     let kept = HandOver::Accepted(None);
-    let mut record = delivery.outcome(&mail, &rendered.subject, &kept, Via::CAPTURED);
+    let mut record = delivery.outcome(&mail, &rendered.subject, &kept, Via::captured(hop.name()));
     let kept = Captured {
         id: mail.id,
         sender: rendered.sender,

@@ -14,8 +14,9 @@ use mailwright_mail::sns::{
     self, Envelope, Hosts, Kind, MailNews, MailRef, Notification, NotificationError, SignatureError, What,
 };
 use mailwright_store::body;
+use mailwright_store::delivery::provider_mail;
 use mailwright_store::feedback::hit::{self, NewHit};
-use mailwright_store::feedback::link;
+use mailwright_store::feedback::{link, origin};
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 use url::Url;
@@ -241,16 +242,23 @@ impl App {
     }
 
     /// The mail that SES tells of: by the address that its bounces return to, which is signed, or else by its
-    /// `Message-ID`.
+    /// `Message-ID`, or by the id that SES gave it.
     async fn mail_of_ses(&self, mail: &MailRef) -> Result<Option<(ProjectNumber, EmailId)>> {
         let local = mail.source.as_deref().and_then(|source| source.rsplit_once('@')).map(|(local, _)| local);
         if let Some(found) = local.and_then(|local| self.0.feedback.return_path.read(local)) {
             return Ok(Some(found));
         }
-        match &mail.message_id {
-            Some(id) => self.mail_of_message_id(id).await,
-            None => Ok(None),
+        if let Some(id) = &mail.message_id
+            && let Some(found) = self.mail_of_message_id(id).await?
+        {
+            return Ok(Some(found));
         }
+        let id = mail.provider_id.clone();
+        self.read(body!(async |rx| {
+            let Some((project, email)) = provider_mail::find(rx, &id).await? else { return Ok(None) };
+            Ok(origin::has_mail(rx, project, email).await?.then_some((project, email)))
+        }))
+        .await
     }
 
     /// Stores an open or a click that SES tells of, to be judged like those that came here; whether it is new. Its id

@@ -68,6 +68,7 @@ impl Specimen {
             waited: Duration::ZERO,
             first_attempt_at: Some(at),
             topic: None,
+            transport: None,
         };
         let (content, _) = compose(subject.to_owned(), html.to_owned(), None, &[], &[], None);
         Ok(Self {

@@ -104,6 +104,19 @@ impl Limits {
         ..Self::OBJECTS
     };
 
+    /// Mails to a service that the operator configured: one host, as many at once as workers wait, messages of 40 MB in
+    /// base64. The answer comes when the service has looked at the message.
+    pub const MAIL: Self = Self {
+        at_once: 256,
+        at_once_per_host: 256,
+        answer: Duration::from_mins(1),
+        whole: Duration::from_mins(3),
+        request_body: 56 * 1024 * 1024,
+        idle_per_host: 32,
+        hosts: 1,
+        ..Self::GIVEN
+    };
+
     /// Most connections: one for each request, and those that are kept.
     const fn connections(&self) -> usize {
         self.at_once + self.hosts * self.idle_per_host

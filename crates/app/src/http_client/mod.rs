@@ -151,6 +151,11 @@ impl HttpClient {
         Self::with(Limits::OBJECTS, dns, false)
     }
 
+    /// A client for mails to a service that the operator configured.
+    pub(crate) fn for_mail(dns: Dns) -> Self {
+        Self::with(Limits::MAIL, dns, false)
+    }
+
     /// A client for copies of the database in a store of objects that the operator configured.
     pub(crate) fn for_copies(dns: Dns) -> Self {
         Self::with(Limits::COPIES, dns, false)

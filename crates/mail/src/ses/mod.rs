@@ -1,3 +1,5 @@
-//! Amazon SES: how requests to it are signed.
+//! Amazon SES: its requests, their signatures, and what its answers mean. The requests are made elsewhere.
 
+pub mod api;
+pub mod config;
 pub mod signature;

@@ -63,6 +63,7 @@ fn kind(default: &Value) -> &'static str {
         Value::Integer(_) => "a whole number",
         Value::Boolean(_) => "true or false",
         Value::Table(_) => "a section",
+        Value::Array(_) => "a list of sections, each with its name in double brackets",
         _ => "a text in quotes",
     }
 }
@@ -80,6 +81,9 @@ fn set(table: &mut Table, variable: &str, text: &str) -> Result<()> {
     };
     if text.is_empty() {
         return Ok(());
+    }
+    if slot.is_array() {
+        bail!("{variable} cannot be given: {name} stands in the file that --config names");
     }
     *slot = match slot {
         Value::Integer(_) => {

@@ -44,6 +44,7 @@ use sections::{
     Activity, Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
     Login, Mailbox, Oauth, Requests, Search, Segments, Sending, Sns, Tracking,
 };
+use transport::{RouteEntry, TransportEntry};
 use uploads::Uploads;
 
 /// Files that the embedded database has open at most: a few for each of its connections.
@@ -59,6 +60,8 @@ pub(crate) struct Config {
     database_url: Hidden,
     base_url: String,
     transport: Hidden,
+    transports: Vec<TransportEntry>,
+    routes: Vec<RouteEntry>,
     rate_limit_per_minute: i64,
     member_share_per_minute: i64,
     public_rate_limit_per_minute: i64,
@@ -119,7 +122,7 @@ impl Config {
         self.check_listen()?;
         self.settings()?;
         self.location()?;
-        self.transport()?;
+        self.transports()?;
         self.secret()?;
         self.listener()?;
         self.copies()?;
@@ -187,7 +190,8 @@ impl Config {
     pub(crate) fn limits(&self, files: usize) -> Limits {
         let database = if self.database_url.0.is_empty() { SQLITE_FILES } else { self.database.connections };
         let inbound = crate::http::inbound_connections(self.inbound.connections(), files);
-        let outgoing = self.delivery.connections + mailwright_app::http_client::CONNECTIONS;
+        let outgoing = self.delivery.connections * self.transports.len().max(1)
+            + mailwright_app::http_client::CONNECTIONS;
         let taken = database + outgoing + inbound;
         let connections = crate::http::connections(self.http.connections, files, taken);
         let per_client = match self.http.connections_per_client {

@@ -1,4 +1,6 @@
 use mailwright_app::Transport;
+use mailwright_core::email::Lane;
+use mailwright_core::routing::TransportNumber;
 use toml::{Table, Value};
 
 use super::layers::DEFAULTS;
@@ -7,6 +9,20 @@ use super::*;
 
 fn load(variables: &[(&str, &str)]) -> Result<Config> {
     Config::load(None, variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())))
+}
+
+/// The one transport.
+fn one(config: &Config) -> Result<Transport> {
+    let mut all = config.transports()?.all;
+    assert_eq!(all.len(), 1);
+    Ok(all.remove(0).transport)
+}
+
+/// Reads a file.
+fn load_file(text: &str) -> Result<Config> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, text).unwrap();
+    Config::load(Some(&file.path().to_owned()), std::iter::empty())
 }
 
 #[test]
@@ -32,13 +48,15 @@ fn wrong_names_and_values_are_told() {
         assert!(error.contains(told), "{error}");
     }
     assert!(load(&[("MAILWRIGHT_DATABASE_URL", "mysql://x")]).unwrap().location().is_err());
-    assert!(load(&[("MAILWRIGHT_TRANSPORT", "pigeon")]).unwrap().transport().is_err());
+    assert!(load(&[("MAILWRIGHT_TRANSPORT", "pigeon")]).unwrap().transports().is_err());
 }
 
 /// Every setting of the defaults with its section, such as `http.idle_seconds`, and its value.
 fn every_setting() -> Vec<(String, Value)> {
     let defaults: Table = DEFAULTS.parse().unwrap();
     let named = |(name, value): (String, Value)| match value {
+        // lists stand in a file alone, and have a page of their own
+        Value::Array(_) => Vec::new(),
         Value::Table(section) => section.into_iter().map(|(n, v)| (format!("{name}.{n}"), v)).collect(),
         value => vec![(name, value)],
     };
@@ -242,9 +260,9 @@ fn own_mail_has_a_sender_where_the_service_has_a_name() {
 fn the_name_in_ehlo_is_that_of_the_service() {
     let helo = |variables: &[(&str, &str)]| {
         let smtp = [("MAILWRIGHT_TRANSPORT", "smtp://relay.example.net:25")];
-        match load(&[&smtp, variables].concat()).unwrap().transport().unwrap() {
+        match one(&load(&[&smtp, variables].concat()).unwrap()).unwrap() {
             Transport::Smtp(relay) => relay.helo_name,
-            Transport::Capture | Transport::Direct(_) => panic!("it was given a server"),
+            Transport::Capture | Transport::Direct(_) | Transport::Ses(_) => panic!("it was given a server"),
         }
     };
     for (base_url, name) in [
@@ -265,9 +283,9 @@ fn the_name_in_ehlo_is_that_of_the_service() {
 fn mail_is_brought_to_the_recipients_servers_under_a_full_name() {
     let direct = |transport: &str, base_url: &str| {
         let variables = [("MAILWRIGHT_TRANSPORT", transport), ("MAILWRIGHT_BASE_URL", base_url)];
-        match load(&variables).unwrap().transport()? {
+        match one(&load(&variables).unwrap())? {
             Transport::Direct(direct) => Ok(direct),
-            Transport::Capture | Transport::Smtp(_) => panic!("it was asked for"),
+            Transport::Capture | Transport::Smtp(_) | Transport::Ses(_) => panic!("it was asked for"),
         }
     };
     let plain = direct("direct", "https://mail.example.com").unwrap();
@@ -276,23 +294,61 @@ fn mail_is_brought_to_the_recipients_servers_under_a_full_name() {
         ("mail.example.com", 25, None)
     );
     let chosen =
-        direct("direct:?helo=out.example.org&from=192.0.2.1&port=2525", "http://localhost:8080").unwrap();
+        direct("direct:?helo=out.example.org&from=192.0.2.1&port=2525&tls=required", "http://localhost:8080")
+            .unwrap();
     assert_eq!(
         (&*chosen.connection.helo_name, chosen.connection.port, chosen.source),
         ("out.example.org", 2525, Some("192.0.2.1".parse().unwrap()))
     );
-    for wrong in
-        ["direct", "direct:?helo=out", "direct:?from=here", "direct:?port=0", "direct:?x=1", "directly"]
-    {
+    assert_eq!((plain.requires_tls, chosen.requires_tls), (false, true));
+    for wrong in [
+        "direct",
+        "direct:?helo=out",
+        "direct:?from=here",
+        "direct:?port=0",
+        "direct:?tls=none",
+        "direct:?x=1",
+        "directly",
+    ] {
         let error: anyhow::Error = direct(wrong, "http://localhost:8080").unwrap_err();
         assert!(error.to_string().starts_with("MAILWRIGHT_TRANSPORT"), "{wrong}: {error}");
     }
 }
 
 #[test]
+fn transports_and_routes_stand_in_a_file() {
+    let two = "base_url = 'https://mail.example.com'\n[[transports]]\nname = 'relay'\nurl = 'smtp://u:p@h:25'\n\
+               [[transports]]\nname = 'mx'\nurl = 'direct'\n";
+    let route = "[[routes]]\nlanes = ['campaign']\nrecipient_domains = ['*.example.org']\nshare = 30\n\
+                 via = ['mx', 'relay']\n";
+    let found = load_file(&format!("{two}{route}")).unwrap().transports().unwrap();
+    let names: Vec<_> = found.all.iter().map(|one| &*one.name).collect();
+    assert_eq!((names, found.leave()), (vec!["relay", "mx"], true));
+    assert_eq!(found.routes[0].via, [TransportNumber(1), TransportNumber(0)]);
+    assert_eq!((found.routes[0].share, &found.routes[0].lanes[..]), (Some(30), &[Lane::Campaign][..]));
+    let relay = "[[transports]]\nname = 'relay'\nurl = 'smtp://h:25'\n";
+    for (wrong, told) in [
+        (format!("transport = 'smtp://h'\n{relay}"), "say both where mail goes"),
+        (format!("{relay}{relay}"), "two with the name relay"),
+        (relay.replace("'relay'", "'Relay'"), "\"Relay\" is no name"),
+        (relay.replace("smtp:", "pigeon:"), "the url of relay must be"),
+        ("[[routes]]\nvia = ['relay']\n".to_owned(), "no transports"),
+        (format!("{relay}[[routes]]\nvia = []\n"), "the 1. one: via names no transport"),
+        (format!("{relay}[[routes]]\nvia = ['mx']\n"), "no such transport"),
+        (format!("{relay}[[routes]]\nlanes = ['fast']\nvia = ['relay']\n"), "\"fast\" is no lane"),
+        (format!("{relay}[[routes]]\nprojects = ['x']\nvia = ['relay']\n"), "not the id of a project"),
+        (format!("{relay}[[routes]]\nsender_domains = ['*']\nvia = ['relay']\n"), "is no domain"),
+        (format!("{relay}[[routes]]\nshare = 101\nvia = ['relay']\n"), "a percentage"),
+    ] {
+        let error = load_file(&wrong).unwrap().transports().unwrap_err().to_string();
+        assert!(error.contains(told), "{wrong}: {error}");
+    }
+    assert!(load(&[("MAILWRIGHT_ROUTES", "x")]).unwrap_err().to_string().contains("stands in the file"));
+}
+
+#[test]
 fn the_final_reply_is_awaited_as_long_as_the_standard_asks_for() {
-    let Transport::Smtp(relay) =
-        load(&[("MAILWRIGHT_TRANSPORT", "smtp://h:25")]).unwrap().transport().unwrap()
+    let Transport::Smtp(relay) = one(&load(&[("MAILWRIGHT_TRANSPORT", "smtp://h:25")]).unwrap()).unwrap()
     else {
         panic!("it was given a server")
     };

@@ -184,7 +184,7 @@ impl Setup {
             clock: self.clock.clone(),
             settings: config.settings()?,
             secret: secret(config)?,
-            transport: config.transport()?,
+            transports: config.transports()?,
             dns: config.dns()?,
             metrics: self.metrics.clone(),
         }))

@@ -3,5 +3,7 @@
 pub mod delivery_stats;
 pub mod mailbox;
 pub mod next_hop;
+pub mod provider_mail;
 pub mod site;
 pub mod suspension;
+pub mod tls_policy;

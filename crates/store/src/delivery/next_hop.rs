@@ -33,6 +33,18 @@ pub async fn get(rx: &mut Rx<'_>, name: &str, now: Timestamp) -> Result<Option<K
     .await
 }
 
+/// What is known of one of several next hops: of one with trouble where there is any.
+pub async fn worst(rx: &mut Rx<'_>, names: &[String], now: Timestamp) -> Result<Option<Known>> {
+    let mut worst: Option<Known> = None;
+    for name in names {
+        let known = get(rx, name, now).await?;
+        if worst.as_ref().is_none_or(|worst| worst.trouble.is_none()) {
+            worst = known.filter(|known| worst.is_none() || known.trouble.is_some()).or(worst);
+        }
+    }
+    Ok(worst)
+}
+
 /// Stores what is known of a next hop. Trouble counts for some minutes only, so the caller stores it again while it
 /// lasts.
 pub async fn put(tx: &mut Tx<'_>, name: &str, known: &Known, now: Timestamp) -> Result<()> {

@@ -13,7 +13,7 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 31] = [
+const GLOBAL_TABLES: [&str; 33] = [
     "backup_marks",
     "database_sizes",
     "deletions",
@@ -33,6 +33,7 @@ const GLOBAL_TABLES: [&str; 31] = [
     "payment_invoices",
     "projects",
     "proofs",
+    "provider_mails",
     "published_domains",
     "published_networks",
     "recovery_codes",
@@ -41,6 +42,7 @@ const GLOBAL_TABLES: [&str; 31] = [
     "schema_migrations",
     "secret_check",
     "sessions",
+    "tls_policies",
     "totp",
     "unknown_bounces",
     // objects in a store of files, which are removed after their project is gone

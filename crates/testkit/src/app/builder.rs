@@ -22,6 +22,7 @@ pub struct AppBuilder {
     proxied: bool,
     wrapper: Vec<String>,
     data_dir: Option<PathBuf>,
+    file: Option<String>,
     empty: bool,
     listening: bool,
 }
@@ -34,6 +35,7 @@ impl AppBuilder {
             proxied: false,
             wrapper: Vec::new(),
             data_dir: None,
+            file: None,
             empty: false,
             listening: false,
         }
@@ -66,6 +68,12 @@ impl AppBuilder {
     /// Runs the server through a command that executes its arguments, such as `sh -c 'ulimit ...; exec "$@"' sh`.
     pub fn wrapper(mut self, command: &[&str]) -> Self {
         self.wrapper = command.iter().map(|&part| part.to_owned()).collect();
+        self
+    }
+
+    /// Gives the server a file of settings.
+    pub fn file(mut self, text: &str) -> Self {
+        self.file = Some(text.to_owned());
         self
     }
 
@@ -141,10 +149,15 @@ impl AppBuilder {
             }
         };
         env.extend(self.env);
+        let arguments = self.file.map_or_else(Vec::new, |text| {
+            let path = temp.path().join("mailwright.toml");
+            std::fs::write(&path, text).unwrap();
+            vec!["--config".to_owned(), path.display().to_string()]
+        });
         let mut app = App {
             engine: self.engine,
             server: Server {
-                arguments: Vec::new(),
+                arguments,
                 binary,
                 wrapper: self.wrapper,
                 env,

@@ -278,7 +278,12 @@ impl Batch {
             batch.outcomes.extend(outcome(claim, campaign, mail, batch.far));
             if matches!(mail.fate, Fate::BeingHandedOver) {
                 let claim = ClaimRef { claim: 1, ..claim };
-                batch.marks.push(Mark { claim, first_attempt_at: Timestamp(mail.at), links: None });
+                batch.marks.push(Mark {
+                    claim,
+                    first_attempt_at: Timestamp(mail.at),
+                    links: None,
+                    transport: "default".into(),
+                });
             }
             if let Fate::Sent(left) = &mail.fate {
                 batch.learn(mail.id, left);

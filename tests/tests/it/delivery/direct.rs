@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use mailwright_testkit::dns::FakeDns;
 use mailwright_testkit::net::free_port;
+use mailwright_testkit::policy::PolicyServer;
 use mailwright_testkit::smtp::{Answer, ScriptedServer, ServerBuilder};
+use mailwright_testkit::tls::Certificate;
 use mailwright_testkit::{App, AppBuilder, Engine, both_engines};
 use mailwright_tests::text;
 
@@ -200,5 +202,47 @@ both_engines! {
         assert!(server.refused_connections() <= 3, "{} too many", server.refused_connections());
         assert!(server.connections() <= 20, "{} connections for 120 mails", server.connections());
         assert_eq!(server.violations(), Vec::<String>::new());
+    }
+
+    async fn a_policy_about_tls_is_enforced_and_kept(engine: Engine) {
+        let net = Net::new().await;
+        let certificate = Certificate::of(&["mx.strict.example", "mta-sts.strict.example"]);
+        net.dns.set_mx("strict.example", [(10, "mx.strict.example"), (20, "mx.other.example")]);
+        net.dns.set_mx("loose.example", [(10, "mx.strict.example")]);
+        net.dns.set_txt("_mta-sts.strict.example", ["v=STSv1; id=1"]);
+        net.dns.set_a("mta-sts.strict.example", [address(9)]);
+        let https = free_port();
+        let policy = "version: STSv1\nmode: enforce\nmx: mx.strict.example\nmax_age: 86400\n";
+        let mut published = PolicyServer::start(address(9), https, &certificate, policy).await;
+        let mut plain = net.plain("mx.strict.example", 1).await;
+        let other = net.plain("mx.other.example", 2).await;
+        let app = net
+            .app(engine)
+            .env("SSL_CERT_FILE", certificate.path().display().to_string())
+            .env("MAILWRIGHT_TEST_POLICY_PORT", https.to_string())
+            .start()
+            .await;
+        // the server that the policy names offers no TLS, and the other is not named
+        let id = app.send_to("ada@strict.example").await;
+        waiting(&app, &id, "does not offer STARTTLS").await;
+        let loose = app.send_to("ada@loose.example").await;
+        app.email_in(&loose, &["SENT"]).await;
+        assert_eq!((plain.received().len(), other.received().len()), (1, 0));
+        // an attacker who suppresses the policy gains nothing
+        published.stop().await;
+        net.dns.remove("_mta-sts.strict.example");
+        app.advance(Duration::from_mins(1)).await;
+        let second = app.send_to("bob@strict.example").await;
+        waiting(&app, &second, "does not offer STARTTLS").await;
+        plain.stop().await;
+        let encrypting = ScriptedServer::builder().starttls(&certificate);
+        let encrypting = net.server("mx.strict.example", 1, encrypting, |_, _| Answer::Accept).await;
+        app.advance(Duration::from_mins(1)).await;
+        for id in [&id, &second] {
+            let email = app.email_in(id, &["SENT"]).await;
+            assert_eq!(attempts(&email).last().map(|attempt| attempt["tls"].clone()), Some(true.into()));
+        }
+        assert!(encrypting.received().iter().all(|mail| mail.tls));
+        assert_eq!(other.received().len(), 0);
     }
 }

@@ -47,7 +47,7 @@ async fn longest(
 /// Whether the metrics say that mail is refused.
 async fn is_refused(app: &App) -> bool {
     let metrics = app.request("GET", "/metrics").send().await.assert_status(200).text();
-    metrics.contains("mailwright_next_hop_state{state=\"refused\"} 1")
+    metrics.contains("mailwright_next_hop_state{transport=\"default\",state=\"refused\"} 1")
 }
 
 both_engines! {
@@ -281,7 +281,8 @@ async fn a_connection_that_the_next_hop_closes_does_not_count() {
     app.eventually("they arrive", async || (server.received().len() == 20).then_some(())).await;
     let open = async |count: usize| {
         let metrics = app.request("GET", "/metrics").send().await.assert_status(200).text();
-        let line = format!("mailwright_next_hop_connections{{kind=\"open\"}} {count}\n");
+        let line =
+            format!("mailwright_next_hop_connections{{transport=\"default\",kind=\"open\"}} {count}\n");
         metrics.contains(&line)
     };
     assert!(!open(0).await, "they are kept for a while");

@@ -8,12 +8,14 @@ mod next_hop;
 mod outcomes;
 mod pace;
 mod queue;
+mod ses;
 mod sites;
 mod transport;
+mod transports;
 mod turns;
 
 use mailwright_testkit::{App, Value};
-use mailwright_tests::{items, text};
+use mailwright_tests::{items, read, text};
 use std::time::Duration;
 
 /// States in which an email waits for something.
@@ -31,6 +33,15 @@ async fn pass(app: &App, time: Duration) {
         (app.email(&later).await["attemptCount"].as_i64() >= Some(1)).then_some(())
     })
     .await;
+}
+
+/// The TXT records that the sender domain asks its owner to publish.
+async fn txt_records(app: &App) -> Vec<(String, String)> {
+    let domains = read(app, &format!("/domains/project/{}", app.project_id())).await;
+    let domain = items(&domains).iter().find(|domain| domain["domain"] == app.domain());
+    let records = items(&domain.expect("the domain of the project")["records"]).iter();
+    let txt = records.filter(|record| record["type"] == "TXT");
+    txt.map(|record| (text(&record["name"]).to_owned(), text(&record["value"]).to_owned())).collect()
 }
 
 /// The attempts of an email, first one first.

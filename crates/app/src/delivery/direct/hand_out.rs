@@ -6,35 +6,20 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mailwright_store::sending::email::Claimed;
 use tokio::sync::{Notify, oneshot};
 
 use super::Direct;
+use super::job::{Job, Way};
 use super::sender::Sender;
-use super::sites::{NoWay, Start};
+use super::sites::Start;
 use super::visit::Visit;
-use crate::delivery::next_hop::{Busy, Take};
+use crate::delivery::next_hop::{NextHop, Take};
 use crate::delivery::{Delivery, claim_ref};
 
 /// How soon it is looked again whether this process's clock is right.
 const CLOCK: Duration = Duration::from_millis(250);
 /// The shortest pause before a further look.
 const SHORTEST: Duration = Duration::from_millis(1);
-
-/// A mail for a worker.
-pub(super) struct Job {
-    pub(super) mail: Arc<Claimed>,
-    pub(super) busy: Busy,
-    pub(super) way: Way,
-}
-
-/// How a mail goes on.
-pub(super) enum Way {
-    To(Box<Visit>),
-    No(NoWay),
-    /// It is claimed anew.
-    Again,
-}
 
 /// The workers that wait for a mail.
 #[derive(Default)]
@@ -70,7 +55,11 @@ impl HandOut {
 
 impl Direct {
     /// The next mail that may leave; otherwise when there may be one, where that is known.
-    pub(super) fn take(self: &Arc<Self>, delivery: &Delivery) -> Result<Job, Option<Duration>> {
+    pub(super) fn take(
+        self: &Arc<Self>,
+        delivery: &Delivery,
+        hop: &Arc<NextHop>,
+    ) -> Result<Job, Option<Duration>> {
         if !delivery.app.clock_is_right() {
             // the feeders give back what is queued
             return Err(Some(CLOCK));
@@ -79,7 +68,7 @@ impl Direct {
         let mut sites = self.sites();
         let admits =
             |destination| sites.admits(destination, now).map_err(|until| until.map(|until| until.since(now)));
-        match delivery.hop.take_for(&delivery.app.0.delivery.dispatcher, admits) {
+        match hop.take_for(&delivery.app.0.delivery.dispatcher, admits) {
             Take::Wait(wait) => Err(wait),
             Take::Mail(mail, busy) => {
                 let destination = busy.destination();
@@ -100,17 +89,17 @@ impl Direct {
 }
 
 /// Looks for mails for the workers that wait, until the service stops.
-pub(super) async fn run(delivery: Arc<Delivery>, direct: Arc<Direct>) {
+pub(super) async fn run(delivery: Arc<Delivery>, hop: Arc<NextHop>, direct: Arc<Direct>) {
     loop {
         let dispatcher = &delivery.app.0.delivery.dispatcher;
-        let (filled, changed) = (dispatcher.filled(), delivery.hop.changed());
+        let (filled, changed) = (dispatcher.filled(), hop.changed());
         tokio::pin!(filled, changed);
         // registered before looking, so that nothing that happens in between is missed
         filled.as_mut().enable();
         changed.as_mut().enable();
         let mut wait = None;
         while direct.hand_out.is_wanted() && !delivery.tasks.is_stopping() {
-            match direct.take(&delivery) {
+            match direct.take(&delivery, &hop) {
                 Ok(job) => {
                     if let Some(job) = direct.hand_out.give(job) {
                         delivery.release(&[claim_ref(&job.mail)], delivery.now()).await;
@@ -140,11 +129,10 @@ pub(super) async fn run(delivery: Arc<Delivery>, direct: Arc<Direct>) {
 }
 
 /// A worker that brings mails to the recipients' servers.
-pub(in crate::delivery) async fn work(delivery: &Arc<Delivery>) {
-    let Some(direct) = &delivery.direct else { return };
-    let mut sender = Sender::new(delivery, direct);
+pub(in crate::delivery) async fn work(delivery: &Arc<Delivery>, hop: &Arc<NextHop>, direct: &Arc<Direct>) {
+    let mut sender = Sender::new(delivery, hop, direct);
     while !delivery.tasks.is_stopping() {
-        let job = if let Ok(job) = direct.take(delivery) {
+        let job = if let Ok(job) = direct.take(delivery, hop) {
             Some(job)
         } else {
             sender.flush();

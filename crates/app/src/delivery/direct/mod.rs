@@ -12,8 +12,10 @@
 //! [`sites`] and [`site`] hold the state, without clock and network. `docs/adr/0077-direct-delivery.md` has the reasons.
 
 mod hand_out;
+mod job;
 mod open;
 mod pacer;
+mod policies;
 mod sender;
 mod site;
 mod sites;
@@ -23,19 +25,23 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::dns::Dns;
+use mailwright_mail::route::{MailServer, Route};
 use mailwright_mail::smtp::{Connection, RelayConfig};
-use mailwright_store::sending::email::Claimed;
+use mailwright_store::Db;
 use tokio::sync::{Notify, Semaphore};
 
-use self::hand_out::HandOut;
-use self::sites::Sites;
 use super::Delivery;
 use super::flows::Destination;
+use super::next_hop::NextHop;
 use crate::background::tasks::Tasks;
+use hand_out::HandOut;
+use policies::Policies;
+use sites::{Need, NoWay, Sites};
 
-pub(super) use self::hand_out::work;
+pub(super) use hand_out::work;
 
 /// Most domains that are looked up at a time.
 const LOOKUPS: usize = 64;
@@ -49,12 +55,22 @@ pub struct DirectConfig {
     pub connection: RelayConfig,
     /// The address that connections come from; `None` leaves the choice to the system.
     pub source: Option<IpAddr>,
+    /// Whether every connection has to be encrypted, with a certificate that is valid for the server.
+    pub requires_tls: bool,
+}
+
+impl DirectConfig {
+    fn need(&self) -> Need {
+        if self.requires_tls { Need::Verified } else { Need::Opportunistic }
+    }
 }
 
 /// An open connection to a mail server.
 struct Line {
     connection: Connection,
     host: String,
+    /// Whether it is encrypted, with a certificate that is valid for the host.
+    is_verified: bool,
     /// Mails that were brought on it.
     carried: u32,
     /// When something was last heard on it.
@@ -72,6 +88,7 @@ impl Line {
 pub(super) struct Direct {
     config: DirectConfig,
     dns: Dns,
+    policies: Policies,
     /// Whether servers in private networks are connected to.
     allows_private: bool,
     sites: Mutex<Sites<Line>>,
@@ -86,12 +103,20 @@ pub(super) struct Direct {
 }
 
 impl Direct {
-    pub(super) fn new(config: &DirectConfig, dns: &Dns, connections: usize, allows_private: bool) -> Self {
+    pub(super) fn new(
+        transport: TransportNumber,
+        config: &DirectConfig,
+        (db, dns): (&Db, &Dns),
+        connections: usize,
+        allows_private: bool,
+    ) -> Self {
+        let policies = Policies::new(db, dns, allows_private);
         Self {
             config: config.clone(),
             dns: dns.keeping_answers(),
+            policies,
             allows_private,
-            sites: Mutex::new(Sites::new(connections)),
+            sites: Mutex::new(Sites::new(transport, connections)),
             lookups: Semaphore::new(LOOKUPS),
             changed: Notify::new(),
             asked: Notify::new(),
@@ -105,8 +130,29 @@ impl Direct {
         self.config.source.map(|address| address.to_string()).unwrap_or_default()
     }
 
+    /// For how long the site of a destination blocks us, as far as is known.
+    pub(super) fn is_blocked(&self, destination: Destination, now: Timestamp) -> Option<Duration> {
+        self.sites().blocked_until(destination, now).map(|until| until.since(now))
+    }
+
     fn sites(&self) -> MutexGuard<'_, Sites<Line>> {
         self.sites.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks up the mail servers of a domain, and what it demands of connections to them.
+    async fn way_to(&self, domain: &str, now: Timestamp) -> Result<(Vec<MailServer>, Need), NoWay> {
+        // equally good servers are mixed for each connection
+        let mut servers = match self.dns.route(domain, 0).await {
+            Route::Servers(servers) => servers,
+            Route::Refused => return Err(NoWay::Refused),
+            Route::Nowhere => return Err(NoWay::Nowhere),
+            Route::Unknown => return Err(NoWay::Unknown),
+        };
+        let Some(policy) = self.policies.enforced(domain, now).await else {
+            return Ok((servers, self.config.need()));
+        };
+        servers.retain(|server| policy.names(&server.host));
+        if servers.is_empty() { Err(NoWay::Policy) } else { Ok((servers, Need::Verified)) }
     }
 
     /// Closes connections, without waiting for it.
@@ -118,16 +164,16 @@ impl Direct {
 }
 
 /// Starts what is needed beside the workers.
-pub(super) fn start(delivery: &Arc<Delivery>, direct: &Arc<Direct>) {
-    delivery.tasks.keep("pace of sites", pacer::run(Arc::clone(delivery), Arc::clone(direct)));
-    delivery.tasks.keep("mail for workers", hand_out::run(Arc::clone(delivery), Arc::clone(direct)));
+pub(super) fn start(delivery: &Arc<Delivery>, hop: &Arc<NextHop>, direct: &Arc<Direct>) {
+    let pacer = pacer::run(Arc::clone(delivery), hop.transport(), Arc::clone(direct));
+    delivery.tasks.keep("pace of sites", pacer);
+    let handing_out = hand_out::run(Arc::clone(delivery), Arc::clone(hop), Arc::clone(direct));
+    delivery.tasks.keep("mail for workers", handing_out);
 }
 
 impl Delivery {
-    /// Where a mail goes. A domain that is not known is looked up meanwhile.
-    pub(super) fn destination_of(self: &Arc<Self>, mail: &Claimed) -> Destination {
-        let Some(direct) = &self.direct else { return Destination::NEXT_HOP };
-        let domain = mail.recipient.domain();
+    /// Where mail for a domain goes. One that is not known is looked up meanwhile.
+    pub(super) fn destination_of(self: &Arc<Self>, direct: &Arc<Direct>, domain: &str) -> Destination {
         let (destination, is_new) = direct.sites().destination_of(domain, self.now());
         if is_new {
             let (delivery, direct) = (Arc::clone(self), Arc::clone(direct));
@@ -140,12 +186,11 @@ impl Delivery {
     }
 
     async fn locate(&self, direct: &Direct, domain: &str, asked: Destination) {
-        let route = {
+        let way = {
             let _permit = direct.lookups.acquire().await;
-            // equally good servers are mixed for each connection
-            direct.dns.route(domain, 0).await
+            direct.way_to(domain, self.now()).await
         };
-        let known = direct.sites().found(domain, asked, route, self.now());
+        let known = direct.sites().found(domain, asked, way, self.now());
         if known == asked {
             direct.changed.notify_one();
         } else {

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use mailwright_core::pacing::reply::{Signal, signal};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::route::{Addresses, MailServer};
-use mailwright_mail::smtp::{Connection, OpenError};
+use mailwright_mail::smtp::{Connection, OpenError, OpenStage, Security};
 
-use super::sites::Path;
+use super::sites::{Need, Path};
 use super::{Direct, Line};
 use crate::delivery::hand_over::Reply;
 use crate::http_client::may_connect;
@@ -28,6 +28,8 @@ pub(super) struct Unopened {
     /// What it said about us.
     pub(super) signal: Option<Signal>,
     pub(super) error: String,
+    /// Whether it is the encryption that failed, which says nothing of domains that do not ask for it.
+    pub(super) is_tls: bool,
 }
 
 impl Direct {
@@ -40,12 +42,13 @@ impl Direct {
             reply: None,
             signal: None,
             error: "no mail server has an address that can be connected to".into(),
+            is_tls: false,
         };
         for server in mixed(&path.servers, rand::random()).into_iter().take(MOST_SERVERS) {
             if began.elapsed() > PATIENCE {
                 break;
             }
-            match self.open_at(&server.host).await {
+            match self.open_at(&server.host, path.need).await {
                 Ok(line) => return Ok(line),
                 Err(unopened) => {
                     tracing::debug!(
@@ -64,12 +67,13 @@ impl Direct {
         Err(last)
     }
 
-    async fn open_at(&self, host: &str) -> Result<Line, Unopened> {
+    async fn open_at(&self, host: &str, need: Need) -> Result<Line, Unopened> {
         let without = |error: &str| Unopened {
             host: host.to_owned(),
             reply: None,
             signal: None,
             error: format!("{host}: {error}"),
+            is_tls: false,
         };
         let addresses: Vec<IpAddr> = match self.dns.addresses(host).await {
             Addresses::Known(addresses) => {
@@ -83,20 +87,29 @@ impl Direct {
         }
         let mut config = self.config.connection.clone();
         host.clone_into(&mut config.host);
+        if need == Need::Verified {
+            config.security = Security::StartTls;
+        }
         match Connection::open_to(&config, &addresses, self.config.source).await {
-            Ok(connection) => {
-                Ok(Line { connection, host: host.to_owned(), carried: 0, heard_at: Timestamp(0) })
-            }
+            Ok(connection) => Ok(Line {
+                connection,
+                is_verified: need == Need::Verified,
+                host: host.to_owned(),
+                carried: 0,
+                heard_at: Timestamp(0),
+            }),
             Err(OpenError { reply: None, error, stage, .. }) => {
-                Err(without(&format!("{stage} failed: {error}")))
+                let is_tls = stage == OpenStage::Tls;
+                Err(Unopened { is_tls, ..without(&format!("{stage} failed: {error}")) })
             }
-            Err(OpenError { reply: Some(reply), .. }) => {
+            Err(OpenError { reply: Some(reply), stage, .. }) => {
                 let reply = Reply::from(reply);
                 Err(Unopened {
                     signal: signal_of(&reply),
                     error: format!("{host}: {reply}"),
                     host: host.to_owned(),
                     reply: Some(reply),
+                    is_tls: stage == OpenStage::Tls,
                 })
             }
         }

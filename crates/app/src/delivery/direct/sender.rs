@@ -9,20 +9,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mailwright_core::email::Reason;
+use mailwright_core::email::{Lane, Reason};
 use mailwright_core::pacing::reply::{Signal, signal};
 use mailwright_mail::smtp::EnvelopeError;
 use mailwright_store::sending::email::Claimed;
 
-use super::hand_out::{Job, Way};
+use super::job::{Job, Way};
 use super::open::{Unopened, signal_of};
-use super::sites::NoWay;
+use super::sites::{Need, NoWay};
 use super::visit::Visit;
 use super::{Direct, Line};
 use crate::delivery::hand_over::{HandOver, Refusal, Rejection, Reply};
 use crate::delivery::ledger::Marked;
 use crate::delivery::message::Message;
-use crate::delivery::next_hop::Busy;
+use crate::delivery::next_hop::{Busy, NextHop};
 use crate::delivery::outcome::{Circumstances, Via};
 use crate::delivery::recorder::Recorder;
 use crate::delivery::{Delivery, claim_ref};
@@ -33,16 +33,26 @@ const SLOW: Duration = Duration::from_millis(20);
 /// How long a mail waits that met too many connections, at most: others are being used.
 const FOR_A_CONNECTION: Duration = Duration::from_secs(1);
 
+/// A mail that is being handed over.
+#[derive(Clone, Copy)]
+struct Offer<'m> {
+    mail: &'m Claimed,
+    lane: Lane,
+    subject: &'m str,
+}
+
 /// A worker.
 pub(super) struct Sender<'d> {
     delivery: &'d Arc<Delivery>,
     direct: &'d Arc<Direct>,
+    hop: &'d NextHop,
     recorder: Recorder<'d>,
 }
 
 impl<'d> Sender<'d> {
-    pub(super) fn new(delivery: &'d Arc<Delivery>, direct: &'d Arc<Direct>) -> Self {
-        Self { delivery, direct, recorder: Recorder::new(delivery) }
+    pub(super) fn new(delivery: &'d Arc<Delivery>, hop: &'d NextHop, direct: &'d Arc<Direct>) -> Self {
+        let recorder = Recorder::new(delivery, hop.name());
+        Self { delivery, direct, hop, recorder }
     }
 
     /// Has the last outcome recorded, since no mail follows at once.
@@ -71,7 +81,11 @@ impl<'d> Sender<'d> {
     /// name server of ours may be wrong for a while.
     async fn no_way(&mut self, mail: &Arc<Claimed>, busy: &Busy, why: NoWay) {
         let domain = mail.recipient.domain();
-        let was_heard = mail.log.iter().any(|attempt| attempt.code == Some(NOWHERE));
+        let seemed_missing = Some("4.1.2");
+        let was_heard = mail
+            .log
+            .iter()
+            .any(|attempt| attempt.code == Some(NOWHERE) && attempt.enhanced.as_deref() == seemed_missing);
         let end = match why {
             NoWay::Unknown => {
                 let error = format!("The name servers gave no answer about {domain}.");
@@ -80,6 +94,12 @@ impl<'d> Sender<'d> {
             NoWay::Refused => {
                 let text = format!("{domain} takes no mail, as its null MX record says (RFC 7505).");
                 HandOver::Rejected(Rejection::Address { certain: true }, own_reply(556, (5, 1, 10), text))
+            }
+            NoWay::Policy => {
+                let text = format!(
+                    "None of the mail servers of {domain} is one that its MTA-STS policy names (RFC 8461)."
+                );
+                HandOver::Temporary(own_reply(NOWHERE, (4, 7, 0), text))
             }
             NoWay::Nowhere if was_heard => {
                 let text = format!("{domain} does not exist, or has neither mail servers nor an address.");
@@ -105,13 +125,18 @@ impl<'d> Sender<'d> {
             return;
         };
         let subject = &message.rendered.subject;
-        let Some(mut line) = self.line(&mail, subject, &mut visit).await else { return };
+        let offer = Offer { mail: &mail, lane: busy.lane(), subject };
+        let Some(mut line) = self.line(offer, &mut visit).await else { return };
         let size = message.signature.len() + message.rendered.raw.len();
         if let Some(most) = line.connection.max_size().filter(|most| size > *most) {
             let text = format!("The message has {size} bytes, {} takes {most} at most.", line.host);
             let via = Circumstances { tls: line.connection.tls(), overtaken: true };
-            let record =
-                self.delivery.unsendable(&mail, Some(subject), (Reason::TooLarge, text), line.via(via));
+            let record = self.delivery.unsendable(
+                &mail,
+                Some(subject),
+                (Reason::TooLarge, text),
+                self.via(&line.host, via),
+            );
             self.recorder.note(record);
             return self.keep(&mut visit, line);
         }
@@ -120,7 +145,7 @@ impl<'d> Sender<'d> {
             // the site had enough of the connection, which says nothing about the mail
             self.recorder.flush();
             line.close().await;
-            let Some(fresh) = self.fresh(&mail, subject, &mut visit).await else { return };
+            let Some(fresh) = self.fresh(offer, &mut visit).await else { return };
             line = fresh;
             envelope = self.envelope(&mut line, &mail, &message, size).await;
         }
@@ -154,28 +179,29 @@ impl<'d> Sender<'d> {
                 visit.said(signal, reply.codes());
                 drop(visit);
                 self.recorder.flush();
-                self.wait(&mail, self.pause(signal), &format!("{host}: {reply}")).await;
+                self.wait(&mail, self.pause(offer, signal), &format!("{host}: {reply}")).await;
             }
-            None => self.conclude(&mail, subject, &end, Via { host: &host, how: via }),
+            None => self.conclude(&mail, subject, &end, self.via(&host, via)),
         }
     }
 
     /// The connection that came with the mail, or one that is opened now.
-    async fn line(&mut self, mail: &Claimed, subject: &str, visit: &mut Visit) -> Option<Line> {
+    async fn line(&mut self, offer: Offer<'_>, visit: &mut Visit) -> Option<Line> {
         match visit.line() {
             Some(line) => Some(line),
-            None => self.fresh(mail, subject, visit).await,
+            None => self.fresh(offer, visit).await,
         }
     }
 
     /// Opens a connection. Where none is to be had, the mail waits.
-    async fn fresh(&mut self, mail: &Claimed, subject: &str, visit: &mut Visit) -> Option<Line> {
+    async fn fresh(&mut self, offer: Offer<'_>, visit: &mut Visit) -> Option<Line> {
+        let Offer { mail, subject, .. } = offer;
         let opened = tokio::select! {
             biased;
             () = self.delivery.tasks.stopping() => None,
             opened = self.direct.open(&visit.path) => Some(opened),
         };
-        let Unopened { host, reply, signal, error } = match opened {
+        let Unopened { host, reply, signal, error, is_tls } = match opened {
             None => {
                 self.put_back(mail).await;
                 return None;
@@ -188,23 +214,23 @@ impl<'d> Sender<'d> {
             Some(Err(unopened)) => unopened,
         };
         visit.opened();
-        let via = Via { host: &host, how: Circumstances { tls: false, overtaken: true } };
+        let via = self.via(&host, Circumstances { tls: false, overtaken: true });
         match (signal, reply) {
             (Some(signal), Some(reply)) => {
                 visit.said(signal, reply.codes());
                 self.recorder.flush();
-                self.wait(mail, self.pause(signal), &error).await;
+                self.wait(mail, self.pause(offer, signal), &error).await;
             }
             (_, Some(reply)) if reply.code >= 500 => {
                 let refusal = Refusal::Policy { is_permanent: true, of_sender: false };
                 self.conclude(mail, subject, &HandOver::Refused(refusal, reply), via);
             }
             (_, Some(reply)) => {
-                self.note_unreachable(visit, error);
+                self.note_unreachable(visit, is_tls, error);
                 self.conclude(mail, subject, &HandOver::Temporary(reply), via);
             }
             (_, None) => {
-                self.note_unreachable(visit, error.clone());
+                self.note_unreachable(visit, is_tls, error.clone());
                 self.conclude(mail, subject, &HandOver::Lost(error), via);
             }
         }
@@ -212,12 +238,21 @@ impl<'d> Sender<'d> {
     }
 
     /// How long a mail waits after the site said something about us. What it waits for beyond that, the pace says.
-    fn pause(&self, signal: Signal) -> Duration {
+    fn pause(&self, offer: Offer<'_>, signal: Signal) -> Duration {
         let base = self.delivery.backoff.base;
-        if signal == Signal::Connections { base.min(FOR_A_CONNECTION) } else { base }
+        match signal {
+            Signal::Connections => base.min(FOR_A_CONNECTION),
+            Signal::Blocked => self.delivery.wait_after(offer.mail, offer.lane, self.hop.transport(), base),
+            Signal::Throttled | Signal::Greylisted => base,
+        }
     }
 
-    fn note_unreachable(&self, visit: &mut Visit, error: String) {
+    /// Notes that no connection was to be had, which other mail for the site need not try as well: unless it is that this
+    /// domain demands a valid certificate.
+    fn note_unreachable(&self, visit: &mut Visit, is_tls: bool, error: String) {
+        if is_tls && visit.path.need == Need::Verified {
+            return visit.tried();
+        }
         if visit.unreachable(error.clone(), self.delivery.now()) {
             tracing::warn!(site = &*visit.path.site, error, "a site cannot be reached, mail for it waits");
         }
@@ -270,16 +305,17 @@ impl<'d> Sender<'d> {
         self.recorder.note(record);
     }
 
+    fn via<'v>(&self, host: &'v str, how: Circumstances) -> Via<'v>
+    where
+        'd: 'v,
+    {
+        Via { transport: Some(self.hop.name()), host, how }
+    }
+
     /// Gives back a mail without an attempt.
     async fn put_back(&mut self, mail: &Claimed) {
         self.recorder.flush();
         self.delivery.release(&[claim_ref(mail)], self.delivery.now()).await;
-    }
-}
-
-impl Line {
-    fn via(&self, how: Circumstances) -> Via<'_> {
-        Via { host: &self.host, how }
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Idle<L> {
     pub(super) line: L,
     /// The mail server at the other end.
     pub(super) host: String,
+    /// Whether it is encrypted, with a certificate that is valid for the server.
+    pub(super) is_verified: bool,
     pub(super) since: Timestamp,
 }
 
@@ -64,6 +66,8 @@ pub(super) struct Site<L> {
     wait: Option<Wait>,
     /// Mails a minute that it takes, of all processes; `None` for any number.
     rate: Option<f64>,
+    /// Why nothing was granted when that was told last.
+    told: Option<PaceReason>,
     /// The last reply that said something about us.
     reply: String,
     report: Report,
@@ -92,6 +96,7 @@ impl<L> Site<L> {
             granted: 0,
             wait: None,
             rate: None,
+            told: None,
             reply: String::new(),
             report: Report::default(),
             asked_at: Timestamp(0),
@@ -232,8 +237,13 @@ impl<L> Site<L> {
         Some((std::mem::take(&mut self.report), wish))
     }
 
-    /// What the pace grants.
-    pub(super) fn granted(&mut self, grant: Grant, rate: Option<f64>, reply: Option<&str>) {
+    /// What the pace grants. Returns why nothing is, where that is news.
+    pub(super) fn granted(
+        &mut self,
+        grant: Grant,
+        rate: Option<f64>,
+        reply: Option<&str>,
+    ) -> Option<PaceReason> {
         self.is_asking = false;
         self.grant.mails = self.grant.mails.saturating_add(grant.mails);
         (self.grant.connections, self.grant.until) = (grant.connections, grant.until);
@@ -243,6 +253,11 @@ impl<L> Site<L> {
         self.wait = grant.wait;
         self.rate = rate;
         reply.unwrap_or_default().clone_into(&mut self.reply);
+        let stands = grant.wait.map(|wait| wait.reason);
+        let stands = stands.filter(|reason| matches!(reason, PaceReason::Resting | PaceReason::Blocked));
+        let news = stands.filter(|_| stands != self.told);
+        self.told = stands;
+        news
     }
 
     /// The pace could not be asked: what was to be reported is reported later.
@@ -277,6 +292,12 @@ impl<L> Site<L> {
     fn stands_until(&self, now: Timestamp) -> Option<Timestamp> {
         let rests = self.wait.filter(|wait| wait.reason != PaceReason::Rate).map(|wait| wait.until);
         [rests, Some(self.unreachable_until)].into_iter().flatten().max().filter(|until| *until > now)
+    }
+
+    /// Until when it blocks us, as far as is known.
+    pub(super) fn blocked_until(&self, now: Timestamp) -> Option<Timestamp> {
+        let blocks = self.wait.filter(|wait| wait.reason == PaceReason::Blocked);
+        blocks.map(|wait| wait.until).filter(|until| *until > now)
     }
 
     /// Why mail for it waits.

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::pacing::limits::{Limits, limits_of};
+use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
-use mailwright_mail::route::{MailServer, Route, site};
+use mailwright_mail::route::{MailServer, site};
 
 use super::site::{Idle, Site};
 use crate::delivery::flows::Destination;
@@ -29,11 +30,24 @@ pub(in crate::delivery) struct Path {
     pub(in crate::delivery) site: Arc<str>,
     /// The best first, equally good ones by name.
     pub(in crate::delivery) servers: Vec<MailServer>,
+    /// What connections to them have to be like.
+    pub(in crate::delivery) need: Need,
+}
+
+/// What connections to mail servers have to be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::delivery) enum Need {
+    /// Encrypted where the server offers it, whatever its certificate (RFC 7435).
+    Opportunistic,
+    /// Encrypted, with a certificate that is valid for the server.
+    Verified,
 }
 
 impl Path {
-    fn has(&self, host: &str) -> bool {
-        self.servers.iter().any(|server| server.host == host)
+    /// Whether a connection to a server will do.
+    fn takes(&self, idle: &Idle<impl Sized>) -> bool {
+        (self.need == Need::Opportunistic || idle.is_verified)
+            && self.servers.iter().any(|server| server.host == idle.host)
     }
 }
 
@@ -46,6 +60,8 @@ pub(in crate::delivery) enum NoWay {
     Nowhere,
     /// The name server gave no answer.
     Unknown,
+    /// None of its mail servers is one that its MTA-STS policy names (RFC 8461 section 5).
+    Policy,
 }
 
 /// What is known of a destination.
@@ -69,6 +85,8 @@ pub(super) enum Start<L> {
 
 /// The sites and destinations that this process has to do with.
 pub(super) struct Sites<L> {
+    /// The transport that brings mail to them.
+    transport: TransportNumber,
     /// Most connections.
     most: usize,
     /// Connections that are open or being opened.
@@ -78,19 +96,20 @@ pub(super) struct Sites<L> {
     next: u32,
     domains: HashMap<Arc<str>, (Destination, Timestamp)>,
     targets: HashMap<Destination, Target>,
-    numbers: HashMap<Vec<MailServer>, Destination>,
+    numbers: HashMap<(Vec<MailServer>, Need), Destination>,
     known: HashMap<Arc<str>, Site<L>>,
     /// The mails that are under way for each destination, of those with any.
     begun: HashMap<Destination, usize>,
 }
 
 impl<L> Sites<L> {
-    pub(super) fn new(most: usize) -> Self {
+    pub(super) fn new(transport: TransportNumber, most: usize) -> Self {
         Self {
+            transport,
             most: most.max(1),
             open: 0,
             idle: 0,
-            next: Destination::NEXT_HOP.0,
+            next: 0,
             domains: HashMap::new(),
             targets: HashMap::new(),
             numbers: HashMap::new(),
@@ -114,7 +133,7 @@ impl<L> Sites<L> {
     fn number(&mut self, target: Target) -> Destination {
         // after four thousand million, those of the beginning are long forgotten
         self.next = self.next.wrapping_add(1).max(1);
-        let destination = Destination(self.next);
+        let destination = Destination { transport: self.transport, number: self.next };
         self.targets.insert(destination, target);
         destination
     }
@@ -124,31 +143,30 @@ impl<L> Sites<L> {
         &mut self,
         domain: &str,
         asked: Destination,
-        route: Route,
+        way: Result<(Vec<MailServer>, Need), NoWay>,
         now: Timestamp,
     ) -> Destination {
-        let target = match route {
-            Route::Servers(servers) => {
-                let known = self.numbers.get(&servers).copied().unwrap_or_else(|| self.meet(servers));
+        match way {
+            Ok(way) => {
+                let known = self.numbers.get(&way).copied().unwrap_or_else(|| self.meet(way));
                 self.targets.remove(&asked);
                 self.domains.insert(domain.into(), (known, now.plus(KNOWN_FOR)));
-                return known;
+                known
             }
-            Route::Refused => NoWay::Refused,
-            Route::Nowhere => NoWay::Nowhere,
-            Route::Unknown => NoWay::Unknown,
-        };
-        self.targets.insert(asked, Target::No(target));
-        asked
+            Err(why) => {
+                self.targets.insert(asked, Target::No(why));
+                asked
+            }
+        }
     }
 
-    fn meet(&mut self, servers: Vec<MailServer>) -> Destination {
+    fn meet(&mut self, (servers, need): (Vec<MailServer>, Need)) -> Destination {
         let name: Arc<str> = site(&servers).into();
         let limits = servers.first().map_or(Limits::UNKNOWN, |best| limits_of(&best.host));
         self.known.entry(Arc::clone(&name)).or_insert_with(|| Site::new(limits));
-        let path = Arc::new(Path { site: name, servers: servers.clone() });
+        let path = Arc::new(Path { site: name, servers: servers.clone(), need });
         let destination = self.number(Target::To(path));
-        self.numbers.insert(servers, destination);
+        self.numbers.insert((servers, need), destination);
         destination
     }
 
@@ -175,7 +193,7 @@ impl<L> Sites<L> {
         *self.begun.entry(destination).or_default() += 1;
         site.begin();
         // the last one that was used, so that those that are not needed become old
-        if let Some(at) = site.idle.iter().rposition(|idle| path.has(&idle.host)) {
+        if let Some(at) = site.idle.iter().rposition(|idle| path.takes(idle)) {
             let line = site.idle.remove(at).map(|idle| idle.line);
             self.idle -= 1;
             return Start::Bring { path, line, evicted: None };
@@ -219,14 +237,14 @@ impl<L> Sites<L> {
     }
 
     /// Keeps a connection for the next mail. One that may not be kept is returned.
-    pub(super) fn keep(&mut self, path: &Path, line: L, host: String, now: Timestamp) -> Option<L> {
-        let Some(site) = self.known.get_mut(&path.site) else { return Some(line) };
+    pub(super) fn keep(&mut self, path: &Path, idle: Idle<L>, now: Timestamp) -> Option<L> {
+        let Some(site) = self.known.get_mut(&path.site) else { return Some(idle.line) };
         if site.is_over(now) {
             site.closed();
             self.open = self.open.saturating_sub(1);
-            return Some(line);
+            return Some(idle.line);
         }
-        site.idle.push_back(Idle { line, host, since: now });
+        site.idle.push_back(idle);
         self.idle += 1;
         None
     }
@@ -241,6 +259,11 @@ impl<L> Sites<L> {
 
     pub(super) fn site(&mut self, name: &str) -> Option<&mut Site<L>> {
         self.known.get_mut(name)
+    }
+
+    /// Until when the site of a destination blocks us, as far as is known.
+    pub(super) fn blocked_until(&self, destination: Destination, now: Timestamp) -> Option<Timestamp> {
+        self.known.get(&self.path(destination)?.site)?.blocked_until(now)
     }
 
     /// The path of a destination, where it has one.

@@ -9,20 +9,24 @@ fn after(seconds: u64) -> Timestamp {
     NOW.plus(Duration::from_secs(seconds))
 }
 
-fn servers(hosts: &[&str]) -> Route {
+fn servers(hosts: &[&str]) -> (Vec<MailServer>, Need) {
     let server = |host: &&str| MailServer { preference: 10, host: (*host).to_owned() };
-    Route::Servers(hosts.iter().map(server).collect())
+    (hosts.iter().map(server).collect(), Need::Opportunistic)
+}
+
+fn idle(line: u32, host: &str, since: Timestamp) -> Idle<u32> {
+    Idle { line, host: host.to_owned(), is_verified: false, since }
 }
 
 /// Connections are numbers.
 fn sites(most: usize) -> Sites<u32> {
-    Sites::new(most)
+    Sites::new(TransportNumber(0), most)
 }
 
 fn known(sites: &mut Sites<u32>, domain: &str, hosts: &[&str]) -> Destination {
     let (asked, is_new) = sites.destination_of(domain, NOW);
     assert!(is_new, "{domain}");
-    sites.found(domain, asked, servers(hosts), NOW)
+    sites.found(domain, asked, Ok(servers(hosts)), NOW)
 }
 
 fn grant(sites: &mut Sites<u32>, site: &str, mails: u32, connections: u32) {
@@ -45,7 +49,7 @@ fn a_domain_is_asked_for_once_and_those_with_the_same_servers_go_to_the_same_pla
     assert!(is_new);
     assert_eq!(sites.destination_of("one.test", after(60)), (asked, false), "it is being looked up");
     assert_eq!(sites.admits(asked, NOW), Err(None));
-    let one = sites.found("one.test", asked, servers(&["mx.host.test"]), NOW);
+    let one = sites.found("one.test", asked, Ok(servers(&["mx.host.test"])), NOW);
     assert_eq!(sites.destination_of("one.test", after(1)), (one, false));
     assert_eq!(known(&mut sites, "two.test", &["mx.host.test"]), one);
     let other = known(&mut sites, "three.test", &["mx2.host.test"]);
@@ -57,16 +61,14 @@ fn a_domain_is_asked_for_once_and_those_with_the_same_servers_go_to_the_same_pla
 #[test]
 fn a_domain_without_a_way_is_admitted_to_be_told() {
     let mut sites = sites(8);
-    for (route, why) in
-        [(Route::Refused, NoWay::Refused), (Route::Nowhere, NoWay::Nowhere), (Route::Unknown, NoWay::Unknown)]
-    {
+    for why in [NoWay::Refused, NoWay::Nowhere, NoWay::Unknown, NoWay::Policy] {
         let domain = format!("{why:?}.test");
         let (asked, _) = sites.destination_of(&domain, NOW);
-        assert_eq!(sites.found(&domain, asked, route, NOW), asked);
+        assert_eq!(sites.found(&domain, asked, Err(why), NOW), asked);
         assert_eq!(sites.admits(asked, NOW), Ok(()));
         assert!(matches!(sites.begin(asked), Start::No(said) if said == why));
     }
-    assert!(matches!(sites.begin(Destination(77)), Start::Again));
+    assert!(matches!(sites.begin(Destination { transport: TransportNumber(0), number: 77 }), Start::Again));
 }
 
 #[test]
@@ -79,10 +81,10 @@ fn nothing_leaves_that_is_not_granted() {
     let (path, line, _) = brought(sites.begin(one));
     assert_eq!(line, None);
     assert_eq!(sites.admits(one, NOW), Err(None), "the one connection is in use");
-    assert_eq!(sites.keep(&path, 7, "mx.host.test".into(), NOW), None);
+    assert_eq!(sites.keep(&path, idle(7, "mx.host.test", NOW), NOW), None);
     sites.site("host.test").unwrap().opened();
     assert_eq!(brought(sites.begin(one)).1, Some(7), "it is used again");
-    sites.keep(&path, 7, "mx.host.test".into(), NOW);
+    sites.keep(&path, idle(7, "mx.host.test", NOW), NOW);
     assert_eq!(sites.admits(one, NOW), Err(None), "two mails were granted");
     grant(&mut sites, "host.test", 2, 1);
     assert_eq!(sites.admits(one, after(6)), Err(None), "and only for a while");
@@ -96,7 +98,7 @@ fn a_connection_serves_only_domains_that_name_its_server() {
     grant(&mut sites, "host.test", 10, 1);
     let (path, ..) = brought(sites.begin(one));
     sites.site("host.test").unwrap().opened();
-    sites.keep(&path, 1, "mx1.host.test".into(), NOW);
+    sites.keep(&path, idle(1, "mx1.host.test", NOW), NOW);
     let (_, line, evicted) = brought(sites.begin(two));
     assert_eq!((line, evicted), (None, Some(1)), "it makes room for one that does");
     assert_eq!(sites.open, 1);
@@ -113,7 +115,7 @@ fn idle_connections_make_room_for_other_sites_and_end_after_a_while() {
         let (path, line, evicted) = brought(sites.begin(destination));
         assert_eq!((line, evicted), (None, (number == 2).then_some(0)), "the oldest makes room");
         sites.site(&path.site).unwrap().opened();
-        sites.keep(&path, number as u32, host.into(), after(number as u64));
+        sites.keep(&path, idle(number as u32, host, after(number as u64)), NOW);
         paths.push(path);
     }
     assert_eq!((sites.open, sites.idle), (2, 2));
@@ -215,4 +217,24 @@ fn what_nobody_needs_is_forgotten() {
     assert!(sites.site("host.test").is_none(), "its grant is over");
     assert!(sites.site("other.test").is_some());
     assert_eq!(sites.by_site(&HashMap::from([(two, 3)])).into_values().collect::<Vec<_>>(), [3]);
+}
+
+#[test]
+fn a_domain_that_demands_a_valid_certificate_uses_no_other_connection() {
+    let mut sites = sites(8);
+    let plain = known(&mut sites, "plain.test", &["mx.host.test"]);
+    let (asked, _) = sites.destination_of("strict.test", NOW);
+    let (hosts, _) = servers(&["mx.host.test"]);
+    let strict = sites.found("strict.test", asked, Ok((hosts, Need::Verified)), NOW);
+    assert_ne!(plain, strict);
+    grant(&mut sites, "host.test", 10, 5);
+    let (path, ..) = brought(sites.begin(plain));
+    sites.site("host.test").unwrap().opened();
+    sites.keep(&path, idle(1, "mx.host.test", NOW), NOW);
+    let (path, line, _) = brought(sites.begin(strict));
+    assert_eq!(line, None);
+    sites.site("host.test").unwrap().opened();
+    sites.keep(&path, Idle { is_verified: true, ..idle(2, "mx.host.test", NOW) }, NOW);
+    assert_eq!(brought(sites.begin(strict)).1, Some(2));
+    assert_eq!(brought(sites.begin(plain)).1, Some(1), "one that is verified serves all, the last one first");
 }

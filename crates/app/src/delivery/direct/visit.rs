@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 
+use super::site::Idle;
 use super::sites::Path;
 use super::{Direct, Line};
 use crate::delivery::flows::Destination;
@@ -52,6 +53,11 @@ impl Visit {
         self.end_of_opening();
     }
 
+    /// The mail was tried.
+    pub(super) fn tried(&mut self) {
+        self.is_tried = true;
+    }
+
     /// The site answered a mail or its envelope: it can be reached.
     pub(super) fn reached(&self) {
         if let Some(site) = self.direct.sites().site(&self.path.site) {
@@ -90,9 +96,9 @@ impl Visit {
 
     /// Keeps the connection for the next mail. One that may not be kept is returned.
     pub(super) fn keep(&mut self, line: Line, now: Timestamp) -> Option<Line> {
-        let host = line.host.clone();
+        let (host, is_verified) = (line.host.clone(), line.is_verified);
         self.has_seat = false;
-        self.direct.sites().keep(&self.path, line, host, now)
+        self.direct.sites().keep(&self.path, Idle { line, host, is_verified, since: now }, now)
     }
 
     fn end_of_opening(&mut self) {

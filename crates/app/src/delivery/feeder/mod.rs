@@ -100,6 +100,7 @@ impl Feeder {
             self.sweep_at = now.plus(pause.min(LONGEST_SWEEP));
             return Ok(false);
         }
+        self.place_anew().await;
         // further away than any sweep where the clock was set back since
         if self.sweep_at <= now || self.sweep_at.since(now) > LONGEST_SWEEP {
             self.sweep(now).await?;
@@ -108,7 +109,7 @@ impl Feeder {
             return Ok(false);
         }
         let settings = &self.delivery.app.settings().delivery;
-        let capacity = instance_rate::ahead(self.delivery.hop.ahead(), settings.instance_per_second);
+        let capacity = instance_rate::ahead(self.delivery.outlets.ahead(), settings.instance_per_second);
         let room = capacity.saturating_sub(dispatcher.depth(self.lane));
         if room >= capacity.div_ceil(2) {
             return self.fill(room, turn(capacity)).await;
@@ -118,7 +119,7 @@ impl Feeder {
 
     /// For how long nothing is claimed, since nothing may or can be handed over.
     fn idle_for(&self) -> Option<Duration> {
-        if self.delivery.app.clock_is_right() { self.delivery.hop.rests() } else { Some(SWEEP) }
+        if self.delivery.app.clock_is_right() { self.delivery.outlets.rest() } else { Some(SWEEP) }
     }
 
     /// Gives back what waits in memory: another process may be able to hand it over, and this one claims it again.
@@ -126,6 +127,20 @@ impl Feeder {
         let left: Vec<_> =
             self.delivery.app.0.delivery.dispatcher.drain(self.lane).iter().map(claim_ref).collect();
         self.delivery.release(&left, self.delivery.now()).await;
+    }
+
+    /// Places what waits in memory for a transport that takes nothing: another may take it.
+    async fn place_anew(&self) {
+        let outlets = &self.delivery.outlets.all;
+        if outlets.len() < 2 {
+            return;
+        }
+        for outlet in outlets.iter().filter(|outlet| outlet.hop.rests().is_some()) {
+            let mails = self.delivery.app.0.delivery.dispatcher.drain_for(self.lane, outlet.hop.transport());
+            if !mails.is_empty() {
+                self.delivery.place(self.lane, mails).await;
+            }
+        }
     }
 
     fn next_look(&self) -> Timestamp {
@@ -176,7 +191,7 @@ impl Feeder {
     async fn welcome(&mut self, capacity: usize) -> mailwright_store::Result<bool> {
         let delivery = Arc::clone(&self.delivery);
         let dispatcher = &delivery.app.0.delivery.dispatcher;
-        let (turn_of, seats) = (turn(capacity), self.delivery.hop.seats());
+        let (turn_of, seats) = (turn(capacity), self.delivery.outlets.seats());
         let mut worked = false;
         while dispatcher.has_idle(self.lane) && has_room(dispatcher.load(self.lane), capacity, seats) {
             let Some(turn) = dispatcher.next_due(self.lane, true) else { break };
@@ -198,7 +213,7 @@ impl Feeder {
         }
         // of a project that waits or is slow, little is claimed; the next look finds it again
         let mut wanted = wanted;
-        if let Some(most) = self.delivery.hop.keeps(project) {
+        if let Some(most) = self.delivery.outlets.keeps(project) {
             let queued = self.delivery.app.0.delivery.dispatcher.queued_for(self.lane, project);
             wanted = wanted.min(most.saturating_sub(queued));
             if wanted == 0 {
@@ -274,8 +289,7 @@ impl Feeder {
         let claimed = self.delivery.held.hold(taken.mails);
         let (doubtful, fresh): (Vec<_>, Vec<_>) =
             claimed.into_iter().partition(|mail| mail.status == EmailStatus::Sending);
-        let fresh = fresh.into_iter().map(|mail| (self.delivery.destination_of(&mail), mail)).collect();
-        self.delivery.app.0.delivery.dispatcher.push(self.lane, fresh);
+        self.delivery.place(self.lane, fresh).await;
         for mail in doubtful {
             let record = outcome::abandoned(&mail, self.lane, self.delivery.now());
             self.delivery.record(record).await;

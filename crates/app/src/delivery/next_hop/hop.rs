@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use mailwright_core::email::Lane;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::pauses::Pauses;
+use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::sending::email::Claimed;
 use tokio::sync::Notify;
@@ -18,25 +19,20 @@ use super::pace::{Meter, Paces};
 use super::pool::{Ask, Pool, Purpose, Rules, Trouble, Waiting};
 use super::project_news::News;
 use super::refusals::Refusals;
-use super::state::{State, Withdrawn};
+use super::state::State;
 use crate::delivery::dispatcher::{Dispatcher, Popped};
 use crate::delivery::flows::Destination;
 use crate::metrics::Metrics;
 use crate::settings::DeliverySettings;
 
-/// How often a feeder looks whether the next hop is back.
-const LOOK: Duration = Duration::from_millis(250);
 /// Pauses before a next hop that could not be reached is tried again; shorter if the pauses of retries are shorter.
 const OUTAGE: Pauses = Pauses { first: Duration::from_secs(1), longest: Duration::from_secs(30) };
 /// Pauses before one more connection is tried than the next hop has taken so far.
 const GROWTH: Pauses = Pauses { first: Duration::from_secs(1), longest: Duration::from_mins(10) };
-/// Mails claimed ahead for each connection that the next hop takes, at most; and for how many connections at least.
-const AHEAD: (usize, usize) = (4, 8);
-/// The fewest mails claimed ahead.
-const FEWEST_AHEAD: usize = 4;
-
 /// The next hop, as this process knows it.
 pub(in crate::delivery) struct NextHop {
+    transport: TransportNumber,
+    name: Arc<str>,
     clock: Clock,
     started: Instant,
     pub(super) configured: usize,
@@ -65,11 +61,19 @@ pub(in crate::delivery) enum Leave {
 }
 
 impl NextHop {
-    pub(in crate::delivery) fn new(settings: &DeliverySettings, clock: &Clock, metrics: Metrics) -> Self {
+    pub(in crate::delivery) fn new(
+        transport: TransportNumber,
+        name: &Arc<str>,
+        settings: &DeliverySettings,
+        clock: &Clock,
+        metrics: Metrics,
+    ) -> Self {
         let refusal = Pauses { first: settings.refused_base, longest: settings.refused_max };
         let outage = Pauses { first: settings.retry_base.min(OUTAGE.first), ..OUTAGE };
         let rules = Rules { configured: settings.connections, growth: GROWTH, outage, refusal };
         Self {
+            transport,
+            name: Arc::clone(name),
             clock: clock.clone(),
             started: clock.steady(),
             configured: settings.connections,
@@ -110,10 +114,26 @@ impl NextHop {
     }
 
     pub(super) fn measure(&self, state: &State) {
-        self.metrics.next_hop_connections(state.pool.open(), state.pool.allowed(), self.configured);
+        self.metrics.next_hop_connections(
+            &self.name,
+            state.pool.open(),
+            state.pool.allowed(),
+            self.configured,
+        );
         let trouble = state.pool.trouble().map(Trouble::as_str);
-        self.metrics.next_hop_state(trouble.or(state.refusals.is_any_kept_back().then_some("refused")));
-        self.metrics.next_hop_rate(state.paces.rate(self.now()).unwrap_or(0.0));
+        self.metrics
+            .next_hop_state(&self.name, trouble.or(state.refusals.is_any_kept_back().then_some("refused")));
+        self.metrics.next_hop_rate(&self.name, state.paces.rate(self.now()).unwrap_or(0.0));
+    }
+
+    /// The transport whose next hop it is.
+    pub(in crate::delivery) fn transport(&self) -> TransportNumber {
+        self.transport
+    }
+
+    /// The name of that transport.
+    pub(in crate::delivery) fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     /// Begins with a limit that was learnt before.
@@ -124,12 +144,6 @@ impl NextHop {
     /// Resolves when it is worth asking again.
     pub(in crate::delivery) fn changed(&self) -> Notified<'_> {
         self.changed.notified()
-    }
-
-    /// For how long feeders claim nothing and give back what waits in memory: as long as nothing can be handed over.
-    pub(in crate::delivery) fn rests(&self) -> Option<Duration> {
-        let now = self.now();
-        self.state().pool.rests(now).map(|rest| rest.max(LOOK))
     }
 
     /// Notes whether there is but one project.
@@ -147,37 +161,6 @@ impl NextHop {
                 state.paces.forget(now);
             }
         });
-    }
-
-    /// How many mails of a project are to be in memory, at most; `None` for any number.
-    pub(in crate::delivery) fn keeps(&self, project: ProjectNumber) -> Option<usize> {
-        let now = self.now();
-        let state = self.state();
-        let (most, _) = state.keeps(project, now)?;
-        // nothing is claimed long before it may be tried
-        let is_soon = state.may_try(project, now).map_or_else(|at| at.since(now) <= LOOK, |()| true);
-        Some(if is_soon { most } else { 0 })
-    }
-
-    /// How many mails of a lane are claimed ahead: what leaves in a second, but no fewer than there are connections,
-    /// and no more than a few for each.
-    pub(in crate::delivery) fn ahead(&self) -> usize {
-        let now = self.now();
-        let state = self.state();
-        let allowed = state.pool.allowed();
-        let most = AHEAD.0 * allowed.max(AHEAD.1);
-        (state.ended.per_second(now).ceil() as usize).clamp(allowed.max(FEWEST_AHEAD), most)
-    }
-
-    /// Of how many projects mail is claimed, whatever is claimed of others: there could be a connection for each.
-    pub(in crate::delivery) fn seats(&self) -> usize {
-        self.configured.max(AHEAD.1)
-    }
-
-    /// Takes out of the queues what is not to be tried for a while, to be given back.
-    pub(in crate::delivery) fn withdraw(&self, dispatcher: &Dispatcher) -> Vec<Withdrawn> {
-        let now = self.now();
-        self.state().withdraw(dispatcher, now)
     }
 
     /// A mail has left, or was refused.
@@ -214,7 +197,9 @@ impl NextHop {
                     None
                 }
             },
-            |destination| admits(destination).map_err(after).is_ok(),
+            |destination| {
+                destination.transport == self.transport && admits(destination).map_err(after).is_ok()
+            },
         );
         let Some(Popped { lane, destination, mail }) = found else {
             return Take::Wait(soonest.get());
@@ -231,16 +216,18 @@ impl NextHop {
         let now = self.now();
         let mut state = self.state();
         let (mut soon, mut newcomers): (Option<Timestamp>, _) = (None, HashSet::new());
-        let mails = dispatcher.waiting(state.pool.lanes(), |project| match state.may_try(project, now) {
-            Ok(()) => {
-                if state.pool.held_by(project) == 0 {
-                    newcomers.insert(project);
+        let mails = dispatcher.waiting(state.pool.lanes(), self.transport, |project| {
+            match state.may_try(project, now) {
+                Ok(()) => {
+                    if state.pool.held_by(project) == 0 {
+                        newcomers.insert(project);
+                    }
+                    true
                 }
-                true
-            }
-            Err(at) => {
-                soon = Some(soon.map_or(at, |soon| soon.min(at)));
-                false
+                Err(at) => {
+                    soon = Some(soon.map_or(at, |soon| soon.min(at)));
+                    false
+                }
             }
         });
         let waiting = Waiting { mails, newcomers: newcomers.len() };

@@ -7,6 +7,7 @@
 //! even after a panic. The effects of one project's refusals are limited to that project.
 //! `docs/adr/0002-learnt-next-hop.md` has the reasons.
 
+mod claims;
 mod hop;
 mod judging;
 mod pace;

@@ -37,6 +37,8 @@ names! {
         Unreachable = "unreachable",
         /// The next hop refuses the login.
         Login = "login",
+        /// What the account may send in a day is used up.
+        Quota = "quota",
     }
 }
 
@@ -215,7 +217,7 @@ impl Pool {
             self.grow_failures = 0;
         }
         let mut pause = self.rules.growth.after(self.grow_failures);
-        if trouble == Trouble::Login {
+        if matches!(trouble, Trouble::Login | Trouble::Quota) {
             pause = pause.max(self.rules.refusal.after(self.grow_failures));
         }
         self.grow_at = now.plus(pause);
@@ -263,7 +265,7 @@ impl Pool {
         };
         let pauses = match trouble {
             Trouble::Unreachable => self.rules.outage,
-            Trouble::Login => self.rules.refusal,
+            Trouble::Login | Trouble::Quota => self.rules.refusal,
         };
         let until = now.plus(pauses.after(failures));
         self.breaker = Breaker::Open { trouble, until, failures: failures.saturating_add(1) };

@@ -64,9 +64,8 @@ struct Told {
 }
 
 /// Loads what was learnt of the next hop before, and tells what is learnt from now on.
-pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, name: String) {
-    let hop = Arc::clone(&delivery.hop);
-    let mut stored = load(&delivery, &name).await;
+pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, hop: Arc<NextHop>, name: String) {
+    let mut stored = load(&delivery, &hop, &name).await;
     if let Some(limit) = stored.known.connections {
         hop.restore(limit.clamp(1, 1000) as usize);
     }
@@ -80,7 +79,7 @@ pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, name: Strin
     let mut counted_at = None;
     loop {
         if counted_at.is_none_or(|at| hop.now().since(at) >= APART) {
-            count_projects(&delivery).await;
+            count_projects(&delivery, &hop).await;
             hop.forget();
             counted_at = Some(hop.now());
         }
@@ -94,7 +93,7 @@ pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, name: Strin
         let news = std::mem::take(&mut hop.state().news);
         told.tell_of_projects(news, &name, hop.now());
         told.tell(&hop.facts(), hop.configured, &name, hop.now());
-        keep(&delivery, &name, &mut stored).await;
+        keep(&delivery, &hop, &name, &mut stored).await;
         if !goes_on {
             break;
         }
@@ -102,9 +101,9 @@ pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, name: Strin
 }
 
 /// Looks whether there are several projects: one that is alone need not leave connections to others.
-async fn count_projects(delivery: &Delivery) {
+async fn count_projects(delivery: &Delivery, hop: &NextHop) {
     match delivery.app.read(body!(async |rx| project::count(rx).await)).await {
-        Ok(count) => delivery.hop.set_alone(count <= 1),
+        Ok(count) => hop.set_alone(count <= 1),
         Err(error) => tracing::debug!(%error, "the projects could not be counted"),
     }
 }
@@ -123,33 +122,33 @@ impl Stored {
     }
 }
 
-async fn load(delivery: &Delivery, name: &str) -> Stored {
+async fn load(delivery: &Delivery, hop: &NextHop, name: &str) -> Stored {
     let (name, now) = (name.to_owned(), delivery.now());
     let found = delivery.app.read(body!(async |rx| store::get(rx, &name, now).await));
     let known = found.await.unwrap_or_else(|error| {
         tracing::warn!(%error, "the stored limits of the next hop could not be read");
         None
     });
-    Stored { known: known.unwrap_or_default(), at: delivery.hop.now() }
+    Stored { known: known.unwrap_or_default(), at: hop.now() }
 }
 
 /// Stores what is known where that has to be said, again or for the first time.
-async fn keep(delivery: &Delivery, name: &str, stored: &mut Stored) {
-    let facts = delivery.hop.facts();
+async fn keep(delivery: &Delivery, hop: &NextHop, name: &str, stored: &mut Stored) {
+    let facts = hop.facts();
     let refused = (facts.refused != Extent::Nobody).then_some(REFUSED);
     let trouble = facts.trouble.map(Trouble::as_str).or(refused);
     let known = Known {
-        connections: (facts.allowed < delivery.hop.configured).then_some(facts.allowed as i64),
+        connections: (facts.allowed < hop.configured).then_some(facts.allowed as i64),
         trouble: trouble.map(str::to_owned),
         detail: trouble.map(|_| facts.error),
     };
-    if !stored.is_behind(&known, delivery.hop.now()) {
+    if !stored.is_behind(&known, hop.now()) {
         return;
     }
     let (name, now, row) = (name.to_owned(), delivery.now(), known.clone());
     let written = delivery.app.0.db.write(body!(async |tx| store::put(tx, &name, &row, now).await)).await;
     match written {
-        Ok(()) => *stored = Stored { known, at: delivery.hop.now() },
+        Ok(()) => *stored = Stored { known, at: hop.now() },
         // written with the next change; only the doctor and the next start miss it
         Err(error) => tracing::debug!(%error, "the limits of the next hop could not be stored"),
     }
@@ -232,6 +231,9 @@ fn warn(facts: &Facts, hop: &str) {
             error,
             "the next hop refuses the login, mail waits; correct name and password in MAILWRIGHT_TRANSPORT"
         ),
+        (Some(Trouble::Quota), _) => {
+            tracing::warn!(hop, error, "what the account may send in a day is used up, mail waits");
+        }
         (None, Extent::All) => tracing::warn!(
             hop,
             error,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::sending::email::Claimed;
 
@@ -10,7 +11,7 @@ use super::pace::{Meter, Paces};
 use super::pool::Pool;
 use super::project_news::News;
 use super::refusals::{Refusals, Verdict};
-use crate::delivery::dispatcher::Dispatcher;
+use crate::delivery::dispatcher::{Dispatcher, Taken};
 use crate::delivery::flows::Flow;
 use crate::delivery::hand_over::Reply;
 
@@ -61,12 +62,20 @@ impl State {
     }
 
     /// Removes mails from the queues that are not to be tried for a while.
-    pub(super) fn withdraw(&self, dispatcher: &Dispatcher, now: Timestamp) -> Vec<Withdrawn> {
+    pub(super) fn withdraw(
+        &self,
+        dispatcher: &Dispatcher,
+        transport: TransportNumber,
+        now: Timestamp,
+    ) -> Vec<Withdrawn> {
         if !self.refusals.is_any_kept_back() && !self.paces.is_any_slow() {
             return Vec::new();
         }
-        let withdrawn = dispatcher.withdraw(|flow| self.keeps(flow.project, now).map(|(keep, _)| keep));
-        let explained = withdrawn.into_iter().map(|(Flow { project, .. }, mails)| {
+        let withdrawn = dispatcher.withdraw(|Flow { project, destination }| {
+            let kept = (destination.transport == transport).then(|| self.keeps(project, now))?;
+            kept.map(|(keep, _)| keep)
+        });
+        let explained = withdrawn.into_iter().map(|Taken { flow: Flow { project, .. }, mails, .. }| {
             let codes =
                 self.refusals.codes(project).or_else(|| self.paces.codes(project)).unwrap_or_default();
             let why = format!(

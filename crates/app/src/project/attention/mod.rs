@@ -89,7 +89,7 @@ struct Found {
 impl App {
     /// What of a project needs a person, the most urgent kinds first, and whether there is more.
     pub async fn attention(&self, project: &Project, actor: &Actor) -> Result<(Vec<Attention>, bool)> {
-        let (number, now, hop) = (project.number, self.0.clock.now(), self.transport().name());
+        let (number, now, hops) = (project.number, self.0.clock.now(), self.transports().next_hops());
         let caller = match actor {
             Actor::User { id, .. } => Some(*id),
             Actor::Key { .. } | Actor::Operator | Actor::Service => None,
@@ -97,7 +97,7 @@ impl App {
         let is_disabled = project.disabled;
         let found = self
             .read(body!(async |rx| {
-                let mut found = read(rx, number, hop.as_deref(), now).await?;
+                let mut found = read(rx, number, &hops, now).await?;
                 if is_disabled {
                     found.suspension = suspension::recent(rx, number, 1).await?.into_iter().next();
                 }
@@ -134,7 +134,7 @@ impl App {
 async fn read(
     rx: &mut Rx<'_>,
     number: ProjectNumber,
-    hop: Option<&str>,
+    hops: &[String],
     now: Timestamp,
 ) -> mailwright_store::Result<Found> {
     let recently = now.minus(RECENT);
@@ -148,10 +148,7 @@ async fn read(
     Ok(Found {
         suspension: None,
         domains: domain::all(rx, number).await?,
-        hop: match hop {
-            Some(hop) => next_hop::get(rx, hop, now).await?,
-            None => None,
-        },
+        hop: next_hop::worst(rx, hops, now).await?,
         waiting,
         held,
         held_since: match held {

@@ -26,8 +26,8 @@ use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::{campaign, domain as store, template};
 use serde_json::Value;
 
+use crate::App;
 use crate::error::{Error, Resource, Result};
-use crate::{App, Transport};
 use records::{findings, is_proven, receives};
 
 pub(crate) use asked::AskedLookUps;
@@ -57,7 +57,7 @@ impl App {
     ) -> Result<DomainWithRecords> {
         let domain = self.create_domain(project.number, actor, name, false).await?;
         // captured mail leaves nothing, so nothing has to be proved
-        if matches!(self.transport(), Transport::Capture) {
+        if !self.mail_leaves() {
             return self.verify_domain(project, domain.id).await;
         }
         Ok(self.with_records(domain))
@@ -129,14 +129,14 @@ impl App {
         project: ProjectNumber,
         domain: &Domain,
     ) -> Result<DomainWithRecords> {
-        let (last_check, proven, receives) = if matches!(self.transport(), Transport::Capture) {
-            // this proves nothing: once mail leaves, a domain without findings has to be proved anew
-            (if domain.verified { domain.last_check.clone() } else { Value::Null }, true, None)
-        } else {
+        let (last_check, proven, receives) = if self.mail_leaves() {
             // a domain that has no findings was verified without a check, while mail was captured
             let was_proven = domain.may_send(true);
             let checks = self.look_up(domain).await?;
             (findings(&checks, &domain.last_check), is_proven(&checks, was_proven), receives(&checks))
+        } else {
+            // this proves nothing: once mail leaves, a domain without findings has to be proved anew
+            (if domain.verified { domain.last_check.clone() } else { Value::Null }, true, None)
         };
         let verified = proven || domain.vouched;
         let (id, selector, now) = (domain.id, domain.selector.clone(), self.0.clock.now());
@@ -167,7 +167,7 @@ impl App {
 
     /// Whether mail for a domain is taken of which nothing was looked up.
     pub(crate) fn takes_unproven_mail(&self) -> bool {
-        matches!(self.transport(), Transport::Capture) && self.settings().inbound_host().is_some()
+        !self.mail_leaves() && self.settings().inbound_host().is_some()
     }
 
     /// Removes a domain that nothing sends from.

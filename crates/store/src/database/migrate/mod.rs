@@ -182,6 +182,21 @@ const MIGRATIONS: &[Migration] = &[
         name: "delivery sites",
         sql: include_str!("../../../migrations/0048_delivery_sites.sql"),
     },
+    Migration {
+        number: 49,
+        name: "transports",
+        sql: include_str!("../../../migrations/0049_transports.sql"),
+    },
+    Migration {
+        number: 50,
+        name: "provider mails",
+        sql: include_str!("../../../migrations/0050_provider_mails.sql"),
+    },
+    Migration {
+        number: 51,
+        name: "policies of TLS",
+        sql: include_str!("../../../migrations/0051_tls_policies.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

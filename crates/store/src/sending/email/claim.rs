@@ -67,6 +67,8 @@ pub struct Claimed {
     pub first_attempt_at: Option<Timestamp>,
     /// The topic that it belongs to.
     pub topic: Option<TopicId>,
+    /// The transport that its content was last written to; `None` before.
+    pub transport: Option<String>,
 }
 
 impl Claimed {
@@ -141,7 +143,8 @@ impl Taken {
 
 pub(crate) const CLAIMED: &str = "project_id, id, claim, contact_id, recipient, recipient_name, from_address, from_name, \
      reply_to, content_hash, {json_or_raw variables}, type, source, template_id, campaign_id, status, attempts, in_doubt, \
-     {json_or_raw log}, message_id, created_at, waited_ms, first_attempt_at, topic_id";
+     {json_or_raw log}, message_id, created_at, waited_ms, first_attempt_at, topic_id, \
+     transport";
 
 fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
     Ok(Claimed {
@@ -169,6 +172,7 @@ fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
         waited: Duration::from_millis(u64::try_from(row.get::<i64>(21)?).unwrap_or(0)),
         first_attempt_at: row.get(22)?,
         topic: row.get(23)?,
+        transport: row.get(24)?,
     })
 }
 

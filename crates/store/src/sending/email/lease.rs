@@ -40,6 +40,8 @@ pub struct Mark {
     pub first_attempt_at: Timestamp,
     /// The targets of links that its values made, as JSON text, so that they lead there from the moment it is read.
     pub links: Option<Arc<str>>,
+    /// The transport that it is written to.
+    pub transport: Arc<str>,
 }
 
 /// Notes, just before it happens, that the content of mails is going to be written. Returns those that may go on: the
@@ -49,13 +51,14 @@ pub async fn mark_sending(tx: &Tx<'_>, marks: &[Mark], lease_until: Timestamp) -
     let [projects, ids, numbers] = claim_columns(&claims);
     let dates = Arg::Ints(marks.iter().map(|mark| Some(mark.first_attempt_at.0)).collect());
     let links = Arg::Jsons(marks.iter().map(|mark| mark.links.as_deref().map(Into::into)).collect());
+    let transports = Arg::Texts(marks.iter().map(|mark| Some((*mark.transport).into())).collect());
     tx.each_returning(
-        "update emails set status = 'SENDING', due_at = $6, first_attempt_at = r.dated, \
-         links = coalesce(r.links, emails.links) \
-         from {rows r: project_id int, email_id id, claim int, dated int, links json} \
+        "update emails set status = 'SENDING', due_at = $7, first_attempt_at = r.dated, \
+         links = coalesce(r.links, emails.links), transport = r.transport \
+         from {rows r: project_id int, email_id id, claim int, dated int, links json, transport text} \
          where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
          and emails.due_at is not null returning id",
-        &[projects, ids, numbers, dates, links, lease_until.into()],
+        &[projects, ids, numbers, dates, links, transports, lease_until.into()],
         |r| r.get(0),
     )
     .await

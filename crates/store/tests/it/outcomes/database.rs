@@ -62,7 +62,12 @@ impl Database {
 
     /// Notes that the content is about to be written; whether it may be.
     pub(super) async fn mark(&self, mail: &Claimed, at: i64) -> bool {
-        let mark = Mark { claim: reference(mail), first_attempt_at: Timestamp(NOW.0 + at), links: None };
+        let mark = Mark {
+            claim: reference(mail),
+            first_attempt_at: Timestamp(NOW.0 + at),
+            links: None,
+            transport: "relay".into(),
+        };
         let until = Timestamp(NOW.0 + at + 1000);
         let marked = self.db.write(body!(async |tx| email::mark_sending(tx, &[mark], until).await));
         !marked.await.unwrap().is_empty()

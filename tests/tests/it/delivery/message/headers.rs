@@ -4,7 +4,7 @@ use mailwright_testkit::json;
 use mailwright_testkit::python::assert_forged;
 use mailwright_tests::create_template;
 
-use crate::delivery::{header, headers};
+use crate::delivery::{header, headers, txt_records};
 
 use super::post::{Post, parsed, values};
 
@@ -73,7 +73,7 @@ async fn nothing_can_be_added_to_a_signed_message() {
     let post = Post::start().await;
     let (_, received) = post.deliver(json!({})).await;
     post.assert_signed(&received.data).await;
-    let records = post.txt_records().await;
+    let records = txt_records(&post.app).await;
     let records: Vec<(&str, &str)> = records.iter().map(|(name, value)| (&**name, &**value)).collect();
     for added in [
         "From: evil@x.example",

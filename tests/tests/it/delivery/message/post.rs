@@ -3,7 +3,9 @@
 use mailwright_testkit::python::{parse_mail, verify_dkim};
 use mailwright_testkit::smtp::{Answer, Received, ScriptedServer};
 use mailwright_testkit::{App, Engine, Value, json};
-use mailwright_tests::{items, read, text, with};
+use mailwright_tests::{items, text, with};
+
+use crate::delivery::txt_records;
 
 /// A running server, and the host its mail goes to.
 pub(super) struct Post {
@@ -34,18 +36,9 @@ impl Post {
         (email, received)
     }
 
-    /// The TXT records the sender domain asks its owner to publish.
-    pub(super) async fn txt_records(&self) -> Vec<(String, String)> {
-        let domains = read(&self.app, &format!("/domains/project/{}", self.app.project_id())).await;
-        let domain = items(&domains).iter().find(|domain| domain["domain"] == self.app.domain());
-        let records = items(&domain.expect("the domain of the project")["records"]).iter();
-        let txt = records.filter(|record| record["type"] == "TXT");
-        txt.map(|record| (text(&record["name"]).to_owned(), text(&record["value"]).to_owned())).collect()
-    }
-
     /// Verifies the signatures of a message against the published records; returns the one of the sender domain.
     pub(super) async fn assert_signed(&self, message: &[u8]) -> Value {
-        let records = self.txt_records().await;
+        let records = txt_records(&self.app).await;
         let records: Vec<(&str, &str)> = records.iter().map(|(name, value)| (&**name, &**value)).collect();
         let signatures = verify_dkim(message, &records);
         let ours = items(&signatures).iter().find(|signature| signature["domain"] == self.app.domain());

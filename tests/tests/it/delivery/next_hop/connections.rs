@@ -90,14 +90,14 @@ both_engines! {
             said.contains("allows 3 connections at a time; configured are 32").then_some(said)
         }).await;
         assert!(doctor.contains("LOOK   next hop"), "{doctor}");
-        assert_eq!(figure(&app, "mailwright_next_hop_connections{kind=\"allowed\"}").await, Some(3.0));
-        assert_eq!(figure(&app, "mailwright_next_hop_connections{kind=\"configured\"}").await, Some(32.0));
-        assert_eq!(figure(&app, "mailwright_next_hop_state{state=\"working\"}").await, Some(1.0));
+        assert_eq!(figure(&app, "mailwright_next_hop_connections{transport=\"default\",kind=\"allowed\"}").await, Some(3.0));
+        assert_eq!(figure(&app, "mailwright_next_hop_connections{transport=\"default\",kind=\"configured\"}").await, Some(32.0));
+        assert_eq!(figure(&app, "mailwright_next_hop_state{transport=\"default\",state=\"working\"}").await, Some(1.0));
 
         assert!(app.stop().await.success());
         app.restart().await;
         app.eventually("the limit is known again", async || {
-            let allowed = figure(&app, "mailwright_next_hop_connections{kind=\"allowed\"}").await;
+            let allowed = figure(&app, "mailwright_next_hop_connections{transport=\"default\",kind=\"allowed\"}").await;
             (allowed == Some(3.0)).then_some(())
         }).await;
         let refused = server.refused_connections();

@@ -73,7 +73,8 @@ async fn after_an_outage_nobody_is_run_over() {
     let app = App::builder(Engine::Sqlite).smtp(server.port).start().await;
     send_many(&app, app.secret_key(), &app.from(), "a", 300).await;
     app.eventually("the outage is noticed", async || {
-        let state = figure(&app, "mailwright_next_hop_state{state=\"unreachable\"}").await;
+        let state =
+            figure(&app, "mailwright_next_hop_state{transport=\"default\",state=\"unreachable\"}").await;
         (state == Some(1.0)).then_some(())
     })
     .await;

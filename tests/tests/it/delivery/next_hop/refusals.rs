@@ -54,7 +54,7 @@ both_engines! {
             let found = (&email["status"], &email["attemptCount"]);
             assert_eq!(found, (&json!("PENDING"), &json!(0)), "nothing of it was tried: {email}");
         }
-        assert_eq!(figure(&app, "mailwright_next_hop_state{state=\"login\"}").await, Some(1.0));
+        assert_eq!(figure(&app, "mailwright_next_hop_state{transport=\"default\",state=\"login\"}").await, Some(1.0));
         assert!(app.log().contains("refuses the login"), "the operator is told");
 
         server.set_login("relay", "secret");
@@ -83,7 +83,7 @@ both_engines! {
         send_many(&app, app.secret_key(), &app.from(), "a", 60).await;
         send_many(&app, &other.secret_key, &other.from, "b", 20).await;
         app.eventually("it is noticed", async || {
-            let state = figure(&app, "mailwright_next_hop_state{state=\"refused\"}").await;
+            let state = figure(&app, "mailwright_next_hop_state{transport=\"default\",state=\"refused\"}").await;
             (state == Some(1.0) && app.log().contains("the next hop refuses all")).then_some(())
         })
         .await;
@@ -114,7 +114,7 @@ both_engines! {
         let other = app.bootstrap("Other", "other.test").await;
         send_many(&app, app.secret_key(), &app.from(), "a", 40).await;
         app.eventually("mail of the project waits", async || {
-            let state = figure(&app, "mailwright_next_hop_state{state=\"refused\"}").await;
+            let state = figure(&app, "mailwright_next_hop_state{transport=\"default\",state=\"refused\"}").await;
             (state == Some(1.0)).then_some(())
         })
         .await;

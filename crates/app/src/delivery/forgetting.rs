@@ -1,0 +1,39 @@
+//! What delivery remembers in the database is forgotten when it has served.
+
+use std::time::Duration;
+
+use mailwright_core::time::Timestamp;
+use mailwright_store::body;
+use mailwright_store::delivery::{provider_mail, site, tls_policy};
+
+use crate::App;
+use crate::error::Result;
+
+/// How long the pace of a site is kept that nobody used: longer than a pace itself remembers trouble.
+const SITES_KEPT: Duration = Duration::from_hours(30 * 24);
+/// How long news of a service finds its mail by the service's id.
+const IDS_KEPT: Duration = Duration::from_hours(14 * 24);
+/// Most rows that are removed at a time.
+const MOST: i64 = 1_000;
+
+impl App {
+    /// Forgets the paces of sites that nobody used for long, policies that hold no longer, and ids of services whose news has
+    /// come.
+    pub(crate) async fn forget_delivery(&self, now: Timestamp) -> Result<()> {
+        let (sites, ids) = (now.minus(SITES_KEPT), now.minus(IDS_KEPT));
+        while self.0.db.write_in_background(body!(async |tx| site::forget(tx, sites, MOST).await)).await? > 0
+        {
+        }
+        while self.0.db.write_in_background(body!(async |tx| tls_policy::forget(tx, now, MOST).await)).await?
+            > 0
+        {}
+        while self
+            .0
+            .db
+            .write_in_background(body!(async |tx| provider_mail::forget(tx, ids, MOST).await))
+            .await?
+            > 0
+        {}
+        Ok(())
+    }
+}

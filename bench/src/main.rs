@@ -12,6 +12,7 @@ mod letter;
 mod limit;
 mod load;
 mod machine;
+mod names;
 mod options;
 mod people;
 mod random;

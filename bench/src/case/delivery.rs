@@ -14,12 +14,14 @@ use mailwright_store::body;
 use mailwright_store::insight::counter::{self, Counter};
 use tokio::task::JoinSet;
 
-use super::{Bench, complain, send};
+use super::send::{self, To};
+use super::{Bench, complain};
 use crate::cpu::Cost;
 use crate::engine::Engine;
 use crate::letter;
 use crate::load::{self, Length};
 use crate::machine::cores;
+use crate::names::Names;
 use crate::report::{Bar, Unit};
 use crate::seed::{ED25519_DOMAIN, RSA_DOMAIN};
 use crate::sink::Sink;
@@ -31,6 +33,11 @@ pub(super) const CONNECTIONS: usize = 32;
 const HTML: usize = 10 * 1024;
 /// The part of the signing rate that mail signed with RSA has to reach.
 const RSA_BAR: f64 = 0.8;
+/// Domains whose servers mails are brought to, the connections for it, and the part of the rate to one relay that is
+/// wanted.
+const SITES: usize = 1_000;
+const DIRECT_CONNECTIONS: usize = 128;
+const DIRECT_BAR: f64 = 0.5;
 /// How long nothing may move before the delivery counts as stuck.
 const STUCK: Duration = Duration::from_mins(1);
 /// Connections that mails are put into the queue with.
@@ -58,16 +65,30 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     let what = format!("limit: bare pipelined client, {CONNECTIONS} connections, not signing");
     bench.add(CASE, what, bare, Unit::PerSecond, |line| line);
 
-    let (rsa, cost) = deliver(bench, RSA_DOMAIN, &html).await?;
+    let (rsa, cost) = deliver(bench, RSA_DOMAIN, &html, Way::Relay).await?;
     bench.add(CASE, "mails signed with RSA-2048", rsa, Unit::PerSecond, |line| {
         line.cost(cost).limit("signing", signing[0]).bar(Bar::OfLimit(RSA_BAR))
     });
-    let (ed25519, cost) = deliver(bench, ED25519_DOMAIN, &html).await?;
+    let (ed25519, cost) = deliver(bench, ED25519_DOMAIN, &html, Way::Relay).await?;
     let least = ed25519_bar(bench.engine());
     bench.add(CASE, "mails signed with Ed25519", ed25519, Unit::PerSecond, |line| {
         line.cost(cost).limit("bare client", bare).bar(Bar::AtLeast(least))
     });
+    let (direct, cost) = deliver(bench, ED25519_DOMAIN, &html, Way::Sites).await?;
+    let what = format!("mails signed with Ed25519, to {SITES} sites of their own");
+    bench.add(CASE, what, direct, Unit::PerSecond, |line| {
+        line.cost(cost).limit("one relay", ed25519).bar(Bar::OfLimit(DIRECT_BAR))
+    });
     Ok(())
+}
+
+/// Where mails go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// To one mail server.
+    Relay,
+    /// To the mail servers of [`SITES`] domains.
+    Sites,
 }
 
 /// Mails a second that are wanted where a signature takes little time.
@@ -151,19 +172,29 @@ pub(super) async fn bare_client(message: Arc<[u8]>, now: Timestamp, measured: Du
 
 /// Fills the outbox with mails of a domain while the sink greets nobody, then lets it, and times how long it takes
 /// until all are recorded as sent. Mails a second, and the processor time of each.
-async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str) -> Result<(f64, Option<Cost>)> {
+async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str, way: Way) -> Result<(f64, Option<Cost>)> {
     let mails = bench.options.mails();
-    let sink = Sink::start()?;
+    let (sink, names) = (Sink::start()?, Names::start()?);
     let bytes = bench.site.database.bytes().await?;
+    let (transport, connections) = match way {
+        Way::Relay => (format!("smtp://127.0.0.1:{}?tls=none", sink.port()), CONNECTIONS),
+        Way::Sites => (format!("direct:?helo=bench.example.com&port={}", sink.port()), DIRECT_CONNECTIONS),
+    };
     let (server, _) = bench
         .start(&[
-            ("MAILWRIGHT_TRANSPORT", format!("smtp://127.0.0.1:{}?tls=none", sink.port())),
-            ("MAILWRIGHT_DELIVERY_CONNECTIONS", CONNECTIONS.to_string()),
+            ("MAILWRIGHT_TRANSPORT", transport),
+            ("MAILWRIGHT_DELIVERY_CONNECTIONS", connections.to_string()),
+            ("MAILWRIGHT_DNS_SERVER", names.address().to_string()),
+            ("MAILWRIGHT_ALLOW_PRIVATE_NETWORKS", "true".into()),
         ])
         .await?;
     let db = bench.site.database.open()?;
     let before = sent(bench, &db).await?;
-    let requests = send::requests(&bench.site, &format!("hello@{domain}"), html, false);
+    let to = match way {
+        Way::Relay => To::Contacts,
+        Way::Sites => To::Domains(SITES),
+    };
+    let requests = send::requests(&bench.site, &format!("hello@{domain}"), html, to);
     let filled = load::run(server.port(), FILLING, Length::Requests(mails), requests).await?;
     complain(&server, &filled);
     ensure!(filled.errors == 0, "not every mail was taken into the queue");

@@ -33,7 +33,8 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     let (server, _) = bench.start_on(&site.database, &[("MAILWRIGHT_TRANSPORT", NOWHERE.to_owned())]).await?;
     for connections in CONNECTIONS {
         site.database.settle().await?;
-        let measured = bench.load(&server, connections, requests(&site, &from, &html, true)).await?;
+        let measured =
+            bench.load(&server, connections, requests(&site, &from, &html, To::SomeStrangers)).await?;
         bench.add(CASE, plural(connections), measured.per_second, Unit::PerSecond, |line| {
             let line = line
                 .latency(measured.latency)
@@ -47,12 +48,23 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     bench.stop(server, CASE).await
 }
 
-/// Calls of `/v1/send` with this content, each to one contact; one in twenty to somebody new, if `strangers`.
+/// Whom mails go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum To {
+    /// To contacts.
+    Contacts,
+    /// To contacts, one in twenty to somebody new.
+    SomeStrangers,
+    /// To somebody at one of so many domains.
+    Domains(usize),
+}
+
+/// Calls of `/v1/send` with this content, each to one recipient.
 pub(super) fn requests(
     site: &Site,
     from: &str,
     html: &str,
-    strangers: bool,
+    to: To,
 ) -> impl Fn(usize) -> Requests + Send + 'static {
     let endpoint = Endpoint::post("/v1/send", &site.secret_key);
     let people = Arc::clone(&site.people);
@@ -63,11 +75,13 @@ pub(super) fn requests(
         let (endpoint, people, content) = (endpoint.clone(), Arc::clone(&people), Arc::clone(&content));
         let mut random = Random::new(connection as u64 + 1);
         Box::new(move |out| {
-            let (to, name) = if strangers && Kind::of(random.next()) == Kind::New {
-                (people.stranger(), "Ada")
-            } else {
-                let number = random.below(people.len());
-                (people::email(number), people::first_name(number))
+            let number = random.below(people.len());
+            let (to, name) = match to {
+                To::Domains(domains) => {
+                    (format!("user{number}@domain{}.example", random.below(domains)), "Ada")
+                }
+                To::SomeStrangers if Kind::of(random.next()) == Kind::New => (people.stranger(), "Ada"),
+                To::Contacts | To::SomeStrangers => (people::email(number), people::first_name(number)),
             };
             let data = letter::request_data(name, random.below(1_000_000));
             endpoint.write(format!(r#"{{"to":"{to}",{content},"data":{data}}}"#).as_bytes(), out);

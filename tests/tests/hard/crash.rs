@@ -1,11 +1,13 @@
 //! `kill -9` at random moments, many times, while many mails and events are under way: nothing that was
 //! acknowledged is lost, nothing is done twice outside of what is marked as in doubt.
 
+use mailwright_testkit::dns::FakeDns;
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
-use mailwright_testkit::{App, Engine, Request, Value, both_engines, json};
+use mailwright_testkit::{App, AppBuilder, Engine, Request, Value, both_engines, json};
 use mailwright_tests::random::{Random, hash};
 use mailwright_tests::{items, sized, text};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -88,55 +90,134 @@ struct Ledger {
 
 both_engines! {
     async fn nothing_is_lost_and_nothing_doubled(engine: Engine) {
-        let mut random = Random::from_environment();
-        let server = ScriptedServer::start(|to, attempt| ItemResult::of(to).answer(attempt)).await;
-        let mut app = App::builder(engine)
-            .smtp(server.port)
-            .env("MAILWRIGHT_DELIVERY_CONNECTIONS", CONNECTIONS.to_string())
-            // much of the mail is meant to come back
-            .env("MAILWRIGHT_AUTO_PROJECT_DISABLE", "false")
-            .start()
-            .await;
-
-        let ledger = Arc::new(Ledger::default());
-        let mut callers = tokio::task::JoinSet::new();
-        for _ in 0..SENDERS {
-            let request = app.post("/v1/send").timeout(Duration::from_secs(10));
-            callers.spawn(send(request, app.from(), Arc::clone(&ledger), random.fork()));
-        }
-        for _ in 0..TRACKERS {
-            let request = app.request("POST", "/v1/track").bearer(app.public_key());
-            let request = request.timeout(Duration::from_secs(10));
-            callers.spawn(track(request, Arc::clone(&ledger), random.fork()));
-        }
-
-        for _ in 0..kills() {
-            tokio::time::sleep(Duration::from_millis(150) + random.millis(700)).await;
-            app.kill();
-            tokio::time::sleep(random.millis(50)).await;
-            app.restart().await;
-        }
-        let accepted = || ledger.accepted.lock().expect("the ledger").len();
-        let since = Instant::now();
-        while accepted() < mails() {
-            assert!(since.elapsed() < Duration::from_mins(1), "only {} mails were accepted", accepted());
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        ledger.enough.store(true, Ordering::Relaxed);
-        while let Some(ended) = callers.join_next().await {
-            ended.expect("a caller got an answer it should not get");
-        }
-
-        app.eventually_within(Duration::from_mins(1), "no mail is open", async || {
-            // each mail is looked at once: asked for by status, one that moves between two would be missed
-            let emails = app.list_all("/emails").await;
-            let is_open = |email: &Value| ["PENDING", "SENDING"].contains(&text(&email["status"]));
-            (!emails.iter().any(is_open)).then_some(())
-        })
-        .await;
-        check_mails(&app, &server, &ledger).await;
-        check_events(&app, &ledger).await;
+        let receivers = Receivers::start(Way::Relay).await;
+        survive(receivers.app(engine), receivers).await;
     }
+
+    async fn nor_where_mail_is_brought_to_the_recipients_servers(engine: Engine) {
+        let receivers = Receivers::start(Way::Direct).await;
+        survive(receivers.app(engine), receivers).await;
+    }
+
+    async fn nor_where_one_transport_stands_in_for_another(engine: Engine) {
+        let receivers = Receivers::start(Way::StandIn).await;
+        survive(receivers.app(engine), receivers).await;
+    }
+}
+
+/// Where mail goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Relay,
+    Direct,
+    /// By one relay, which is down from time to time, and by another then.
+    StandIn,
+}
+
+/// The servers that take the mail.
+struct Receivers {
+    way: Way,
+    servers: Vec<ScriptedServer>,
+    dns: FakeDns,
+}
+
+impl Receivers {
+    async fn start(way: Way) -> Self {
+        let mut servers = Vec::new();
+        for _ in 0..if way == Way::StandIn { 2 } else { 1 } {
+            servers.push(ScriptedServer::start(|to, attempt| ItemResult::of(to).answer(attempt)).await);
+        }
+        let dns = FakeDns::start().await;
+        dns.set_mx("example.com", [(10, "mx.example.com")]);
+        dns.set_a("mx.example.com", [Ipv4Addr::LOCALHOST]);
+        Self { way, servers, dns }
+    }
+
+    fn app(&self, engine: Engine) -> AppBuilder {
+        let builder = App::builder(engine);
+        match self.way {
+            Way::Relay => builder.smtp(self.servers[0].port),
+            Way::Direct => builder.direct(&self.dns, self.servers[0].port),
+            Way::StandIn => builder.file(&format!(
+                "[[transports]]\nname = 'first'\nurl = 'smtp://127.0.0.1:{}?tls=none'\n\
+                 [[transports]]\nname = 'second'\nurl = 'smtp://127.0.0.1:{}?tls=none'\n\
+                 [[routes]]\nvia = ['first', 'second']\n",
+                self.servers[0].port, self.servers[1].port
+            )),
+        }
+    }
+
+    /// Has the first relay go away or come back, where another stands in.
+    async fn change(&mut self, round: usize) {
+        if self.way == Way::StandIn {
+            if round.is_multiple_of(2) {
+                self.servers[0].stop().await;
+            } else {
+                self.servers[0].start_again().await;
+            }
+        }
+    }
+
+    /// How often each address got its mail.
+    fn copies(&self) -> HashMap<String, usize> {
+        let mut copies: HashMap<String, usize> = HashMap::new();
+        for message in self.servers.iter().flat_map(ScriptedServer::received) {
+            assert_eq!(message.rcpt_to.len(), 1, "one recipient each");
+            *copies.entry(message.rcpt_to[0].clone()).or_default() += 1;
+        }
+        copies
+    }
+}
+
+async fn survive(app: AppBuilder, mut receivers: Receivers) {
+    let mut random = Random::from_environment();
+    let mut app = app
+        .env("MAILWRIGHT_DELIVERY_CONNECTIONS", CONNECTIONS.to_string())
+        // much of the mail is meant to come back
+        .env("MAILWRIGHT_AUTO_PROJECT_DISABLE", "false")
+        .start()
+        .await;
+
+    let ledger = Arc::new(Ledger::default());
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..SENDERS {
+        let request = app.post("/v1/send").timeout(Duration::from_secs(10));
+        callers.spawn(send(request, app.from(), Arc::clone(&ledger), random.fork()));
+    }
+    for _ in 0..TRACKERS {
+        let request = app.request("POST", "/v1/track").bearer(app.public_key());
+        let request = request.timeout(Duration::from_secs(10));
+        callers.spawn(track(request, Arc::clone(&ledger), random.fork()));
+    }
+
+    for round in 0..kills() {
+        tokio::time::sleep(Duration::from_millis(150) + random.millis(700)).await;
+        receivers.change(round).await;
+        app.kill();
+        tokio::time::sleep(random.millis(50)).await;
+        app.restart().await;
+    }
+    let accepted = || ledger.accepted.lock().expect("the ledger").len();
+    let since = Instant::now();
+    while accepted() < mails() {
+        assert!(since.elapsed() < Duration::from_mins(1), "only {} mails were accepted", accepted());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    ledger.enough.store(true, Ordering::Relaxed);
+    receivers.change(1).await;
+    while let Some(ended) = callers.join_next().await {
+        ended.expect("a caller got an answer it should not get");
+    }
+
+    app.eventually_within(Duration::from_mins(1), "no mail is open", async || {
+        // each mail is looked at once: asked for by status, one that moves between two would be missed
+        let emails = app.list_all("/emails").await;
+        let is_open = |email: &Value| ["PENDING", "SENDING"].contains(&text(&email["status"]));
+        (!emails.iter().any(is_open)).then_some(())
+    })
+    .await;
+    check_mails(&app, &receivers, &ledger).await;
+    check_events(&app, &ledger).await;
 }
 
 /// Sends mails to addresses of their own until there are enough.
@@ -194,14 +275,10 @@ async fn track(request: Request, ledger: Arc<Ledger>, mut random: Random) {
 }
 
 #[expect(clippy::print_stdout, reason = "stats worth seeing")]
-async fn check_mails(app: &App, server: &ScriptedServer, ledger: &Ledger) {
+async fn check_mails(app: &App, receivers: &Receivers, ledger: &Ledger) {
     let accepted = ledger.accepted.lock().expect("the ledger").clone();
     let asked = ledger.asked.lock().expect("the ledger").clone();
-    let mut copies: HashMap<String, usize> = HashMap::new();
-    for message in server.received() {
-        assert_eq!(message.rcpt_to.len(), 1, "one recipient each");
-        *copies.entry(message.rcpt_to[0].clone()).or_default() += 1;
-    }
+    let copies = receivers.copies();
     let emails = app.list_all("/emails").await;
 
     let mut seen = BTreeSet::new();
@@ -225,7 +302,7 @@ async fn check_mails(app: &App, server: &ScriptedServer, ledger: &Ledger) {
         assert!(addresses.contains(to), "a mail to {to} was handed over that no email explains");
     }
     let kills = kills();
-    let bound = kills * CONNECTIONS;
+    let bound = kills * CONNECTIONS * receivers.servers.len();
     assert!(
         doubted_by_kills <= bound,
         "{doubted_by_kills} in doubt after {kills} kills with {CONNECTIONS} connections"

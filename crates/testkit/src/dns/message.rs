@@ -2,6 +2,7 @@
 
 pub(super) const A: u16 = 1;
 pub(super) const NS: u16 = 2;
+pub(super) const PTR: u16 = 12;
 pub(super) const CNAME: u16 = 5;
 const SOA: u16 = 6;
 pub(super) const MX: u16 = 15;

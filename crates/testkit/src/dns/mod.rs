@@ -18,8 +18,8 @@ pub use fault::Fault;
 
 use crate::net::free_port;
 use message::{
-    A, AAAA, CNAME, MX, NO_ERROR, NS, NXDOMAIN, Query, SERVFAIL, TXT, add_authority, authority, key, labels,
-    record, strings,
+    A, AAAA, CNAME, MX, NO_ERROR, NS, NXDOMAIN, PTR, Query, SERVFAIL, TXT, add_authority, authority, key,
+    labels, record, strings,
 };
 
 /// What the server says about a name.
@@ -104,6 +104,12 @@ impl FakeDns {
     /// Sets the name servers of a zone.
     pub fn set_ns<H: AsRef<str>>(&self, name: &str, hosts: impl IntoIterator<Item = H>) {
         self.set(name, NS, hosts.into_iter().map(|host| labels(host.as_ref())));
+    }
+
+    /// Sets the name that an address says it has.
+    pub fn set_ptr(&self, address: Ipv4Addr, name: &str) {
+        let [a, b, c, d] = address.octets();
+        self.set(&format!("{d}.{c}.{b}.{a}.in-addr.arpa"), PTR, [labels(name)]);
     }
 
     /// Lets answers be kept for so many seconds, those without records as well. At first nothing may be kept: a test

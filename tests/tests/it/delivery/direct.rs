@@ -246,3 +246,19 @@ both_engines! {
         assert_eq!(other.received().len(), 0);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_looks_whether_name_and_address_lead_to_each_other() {
+    let net = Net::new().await;
+    let app = net.app(Engine::Sqlite).start().await;
+    let says = async |what: &str| {
+        let found = String::from_utf8_lossy(&app.try_run(&["doctor"]).await.stdout).into_owned();
+        let line = found.lines().find(|line| line.contains("transport: direct")).unwrap_or_default();
+        assert!(line.contains(what), "{found}");
+    };
+    says("has no address; add an A record").await;
+    net.dns.set_a("out.mailwright.test", [address(7)]);
+    says("the reverse name of 127.0.17.7 is not out.mailwright.test").await;
+    net.dns.set_ptr(address(7), "out.mailwright.test");
+    says("out.mailwright.test and its address name each other").await;
+}

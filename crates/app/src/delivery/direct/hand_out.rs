@@ -72,14 +72,14 @@ impl Direct {
             Take::Wait(wait) => Err(wait),
             Take::Mail(mail, busy) => {
                 let destination = busy.destination();
-                let start = sites.begin(destination);
+                let start = sites.begin(destination, now);
                 drop(sites);
                 let way = match start {
                     Start::No(why) => Way::No(why),
                     Start::Again => Way::Again,
-                    Start::Bring { path, line, evicted } => {
+                    Start::Bring { path, line, evicted, is_try } => {
                         Self::close(&delivery.tasks, evicted);
-                        Way::To(Box::new(Visit::new(self, destination, path, line)))
+                        Way::To(Box::new(Visit::new(self, destination, path, line, is_try)))
                     }
                 };
                 Ok(Job { mail: delivery.dated(*mail), busy, way })

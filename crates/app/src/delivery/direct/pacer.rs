@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mailwright_core::email::Reason;
+use mailwright_core::email::{Lane, Reason};
 use mailwright_core::pacing::limits::Limits;
 use mailwright_core::pacing::{Grant, Pace, PaceReason, Report, Wish};
+use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
 use mailwright_store::delivery::site::{self, SiteKey};
@@ -18,6 +19,7 @@ use mailwright_store::sending::email::{self, Claimed, Parked};
 
 use super::Direct;
 use super::site::Slow;
+use crate::delivery::dispatcher::Taken;
 use crate::delivery::flows::Flow;
 use crate::delivery::outcome::Via;
 use crate::delivery::{Delivery, claim_ref};
@@ -25,7 +27,7 @@ use crate::delivery::{Delivery, claim_ref};
 /// How often it is looked which sites are to be asked.
 const LOOK: Duration = Duration::from_millis(250);
 /// The shortest time between two looks, so that many mails share one.
-const APART: Duration = Duration::from_millis(5);
+const APART: Duration = Duration::from_millis(10);
 /// Pause after the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// Most steps in one transaction.
@@ -53,12 +55,12 @@ struct Answer {
 }
 
 /// Runs until the service stops.
-pub(super) async fn run(delivery: Arc<Delivery>, direct: Arc<Direct>) {
+pub(super) async fn run(delivery: Arc<Delivery>, transport: TransportNumber, direct: Arc<Direct>) {
     let mut tidied_at = delivery.now();
     while !delivery.tasks.is_stopping() {
         let now = delivery.now();
-        let queued = delivery.app.0.delivery.dispatcher.queued_by_destination();
-        let (steps, reaped) = {
+        let queued = delivery.app.0.delivery.dispatcher.queued_by_destination(transport);
+        let (steps, reaped, by_site) = {
             let mut sites = direct.sites();
             let by_site = sites.by_site(&queued);
             if now.since(tidied_at) >= TIDIED_EVERY || tidied_at > now {
@@ -74,11 +76,11 @@ pub(super) async fn run(delivery: Arc<Delivery>, direct: Arc<Direct>) {
                 let key = SiteKey { source: source.clone(), site: name.to_string() };
                 Some(Step { key, report, wish, limits: site.limits })
             });
-            (steps.collect::<Vec<_>>(), reaped)
+            (steps.collect::<Vec<_>>(), reaped, by_site)
         };
         Direct::close(&delivery.tasks, reaped);
         let answered = ask(&delivery, &direct, steps).await;
-        park(&delivery, &direct).await;
+        park(&delivery, &direct, by_site.keys()).await;
         let pause = if answered { APART } else { AFTER_FAILURE };
         delivery.tasks.pause(pause).await;
         tokio::select! {
@@ -97,9 +99,10 @@ async fn ask(delivery: &Delivery, direct: &Direct, mut steps: Vec<Step>) -> bool
         match step(delivery, direct.process, part).await {
             Ok(answers) => {
                 let mut sites = direct.sites();
-                for Answer { site, grant, rate, reply } in answers {
-                    if let Some(site) = sites.site(&site) {
-                        site.granted(grant, rate, reply.as_deref());
+                for Answer { site: name, grant, rate, reply } in answers {
+                    let Some(site) = sites.site(&name) else { continue };
+                    if let Some(reason) = site.granted(grant, rate, reply.as_deref()) {
+                        tell(&name, reason, reply.as_deref().unwrap_or_default());
                     }
                 }
                 drop(sites);
@@ -118,6 +121,19 @@ async fn ask(delivery: &Delivery, direct: &Direct, mut steps: Vec<Step>) -> bool
         }
     }
     answered
+}
+
+/// Says in the log that a site takes nothing for a while.
+fn tell(site: &str, reason: PaceReason, reply: &str) {
+    match reason {
+        PaceReason::Blocked => {
+            tracing::warn!(site, reply, "a site blocks the address that mail comes from, mail for it waits");
+        }
+        PaceReason::Resting => {
+            tracing::info!(site, reply, "a site asks for less mail, it is left alone for a while");
+        }
+        PaceReason::Rate | PaceReason::Connections => {}
+    }
 }
 
 /// One transaction: what was said is taken into account, and what may be brought is granted.
@@ -143,43 +159,62 @@ async fn step(delivery: &Delivery, process: u64, steps: &[Step]) -> mailwright_s
     stepped.await
 }
 
-/// Gives back what sites do not take soon, each mail to be looked at again when it may leave.
-async fn park(delivery: &Arc<Delivery>, direct: &Direct) {
+/// Mails for a site that are given back, with the times at which they are looked at again.
+struct Waiting {
+    why: String,
+    mails: Vec<(Claimed, Timestamp)>,
+}
+
+/// Gives back what sites do not take soon, each mail to be looked at again when it may leave. Where a site blocks us, mail
+/// that may leave by another transport does so.
+async fn park(delivery: &Arc<Delivery>, direct: &Direct, queued: impl Iterator<Item = &Arc<str>>) {
     let now = delivery.now();
-    let dispatcher = &delivery.app.0.delivery.dispatcher;
-    let parked: Vec<(String, Vec<(Claimed, Timestamp)>)> = {
-        let mut sites = direct.sites();
-        let mut rooms = HashMap::new();
-        for (name, site) in sites.each() {
-            rooms.insert(Arc::clone(name), site.room(now));
-        }
-        let mut left: HashMap<_, _> =
-            rooms.iter().map(|(name, room)| (Arc::clone(name), room.keeps)).collect();
-        let withdrawn = dispatcher.withdraw(|flow: Flow| {
-            let path = sites.path(flow.destination)?;
-            *left.get(&path.site)?
-        });
-        let mut by_site: BTreeMap<Arc<str>, Vec<Claimed>> = BTreeMap::new();
-        for (flow, mails) in withdrawn {
-            if let Some(path) = sites.path(flow.destination) {
-                by_site.entry(Arc::clone(&path.site)).or_default().extend(mails);
-            }
-        }
-        left.clear();
-        by_site
-            .into_iter()
-            .filter_map(|(name, mails)| {
-                let room = rooms.get(&name)?;
-                let site = sites.site(&name)?;
-                let why = explained(&name, &site.why(now));
-                let slots = site.slots(mails.len(), room, HORIZON);
-                Some((why, mails.into_iter().zip(slots).collect()))
-            })
-            .collect()
-    };
-    for (why, mails) in parked {
+    let (waiting, elsewhere) = withdraw(delivery, direct, queued, now);
+    for Waiting { why, mails } in waiting {
         delivery.park(mails, &why, now).await;
     }
+    for (lane, mails) in elsewhere {
+        delivery.place(lane, mails).await;
+    }
+}
+
+fn withdraw<'q>(
+    delivery: &Delivery,
+    direct: &Direct,
+    queued: impl Iterator<Item = &'q Arc<str>>,
+    now: Timestamp,
+) -> (Vec<Waiting>, Vec<(Lane, Vec<Claimed>)>) {
+    let mut sites = direct.sites();
+    let mut rooms = HashMap::new();
+    for name in queued {
+        if let Some(site) = sites.site(name) {
+            rooms.insert(Arc::clone(name), site.room(now));
+        }
+    }
+    let withdrawn = delivery.app.0.delivery.dispatcher.withdraw(|flow: Flow| {
+        let path = sites.path(flow.destination)?;
+        rooms.get(&path.site)?.keeps
+    });
+    let mut by_site: BTreeMap<Arc<str>, Vec<Claimed>> = BTreeMap::new();
+    let mut elsewhere = Vec::new();
+    for Taken { lane, flow, mails } in withdrawn {
+        // withdrawn since it has one
+        let Some(path) = sites.path(flow.destination) else { continue };
+        let is_blocked = sites.blocked_until(flow.destination, now).is_some();
+        let (choice, rest): (Vec<_>, Vec<_>) =
+            mails.into_iter().partition(|mail| is_blocked && delivery.has_choice(mail, lane));
+        by_site.entry(Arc::clone(&path.site)).or_default().extend(rest);
+        elsewhere.push((lane, choice));
+    }
+    elsewhere.retain(|(_, mails)| !mails.is_empty());
+    let waiting = by_site.into_iter().filter(|(_, mails)| !mails.is_empty()).filter_map(|(name, mails)| {
+        let room = rooms.get(&name)?;
+        let site = sites.site(&name)?;
+        let why = explained(&name, &site.why(now));
+        let slots = site.slots(mails.len(), room, HORIZON);
+        Some(Waiting { why, mails: mails.into_iter().zip(slots).collect() })
+    });
+    (waiting.collect(), elsewhere)
 }
 
 /// Why mail for a site waits, in a sentence.

@@ -150,7 +150,7 @@ impl<'d> Sender<'d> {
             envelope = self.envelope(&mut line, &mail, &message, size).await;
         }
         if !matches!(&envelope, Err(EnvelopeError::Lost { .. })) {
-            visit.reached();
+            visit.reached(self.delivery.now());
         }
         let via = Circumstances { tls: line.connection.tls(), overtaken: true };
         let host = line.host.clone();

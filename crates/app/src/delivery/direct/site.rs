@@ -19,6 +19,8 @@ const RENEWED_BEFORE: Duration = Duration::from_millis(1500);
 const REPORTED_WITHIN: Duration = Duration::from_secs(2);
 /// Pauses before a site is tried again that could not be reached.
 const UNREACHABLE: Pauses = Pauses { first: Duration::from_secs(2), longest: Duration::from_mins(10) };
+/// How long a site counts as one that answers after it did.
+const ANSWERS_FOR: Duration = Duration::from_mins(10);
 /// The fewest mails that are held in memory for a site that takes any, and the seconds of its speed that more are held for.
 const FEWEST_HELD: usize = 16;
 const SECONDS_HELD: f64 = 10.0;
@@ -80,6 +82,8 @@ pub(super) struct Site<L> {
     pub(super) idle: VecDeque<Idle<L>>,
     failures: u32,
     unreachable_until: Timestamp,
+    /// Until when it counts as one that answers.
+    answers_until: Timestamp,
     error: String,
     meter: Meter,
     /// When mail came that was not there before, as long as there is some.
@@ -106,6 +110,7 @@ impl<L> Site<L> {
             idle: VecDeque::new(),
             failures: 0,
             unreachable_until: Timestamp(0),
+            answers_until: Timestamp(0),
             error: String::new(),
             meter: Meter::default(),
             busy_since: None,
@@ -160,9 +165,15 @@ impl<L> Site<L> {
     }
 
     /// The site answered: it can be reached.
-    pub(super) fn reached(&mut self) {
+    pub(super) fn reached(&mut self, now: Timestamp) {
         self.failures = 0;
         self.unreachable_until = Timestamp(0);
+        self.answers_until = now.plus(ANSWERS_FOR);
+    }
+
+    /// Whether it has answered lately.
+    pub(super) fn answers(&self, now: Timestamp) -> bool {
+        self.failures == 0 && now < self.answers_until
     }
 
     /// The site took a mail.

@@ -76,7 +76,7 @@ enum Target {
 /// How a mail that was taken goes on.
 pub(super) enum Start<L> {
     /// To these servers, by an open connection, or by one that is to be opened. Connections that made room for it.
-    Bring { path: Arc<Path>, line: Option<L>, evicted: Option<L> },
+    Bring { path: Arc<Path>, line: Option<L>, evicted: Option<L>, is_try: bool },
     /// There is no way.
     No(NoWay),
     /// What was known of the destination is forgotten: the mail is looked at anew.
@@ -93,6 +93,8 @@ pub(super) struct Sites<L> {
     open: usize,
     /// Those that no mail uses.
     idle: usize,
+    /// Mails under way to sites of which it is not known whether they answer.
+    tries: usize,
     next: u32,
     domains: HashMap<Arc<str>, (Destination, Timestamp)>,
     targets: HashMap<Destination, Target>,
@@ -109,6 +111,7 @@ impl<L> Sites<L> {
             most: most.max(1),
             open: 0,
             idle: 0,
+            tries: 0,
             next: 0,
             domains: HashMap::new(),
             targets: HashMap::new(),
@@ -179,11 +182,15 @@ impl<L> Sites<L> {
         };
         let site = self.known.get(&path.site).ok_or(None)?;
         site.admits(now)?;
+        // servers that never answer must not take all the workers
+        if self.tries >= self.most.div_ceil(2) && !site.answers(now) {
+            return Err(None);
+        }
         if self.open < self.most || self.idle > 0 { Ok(()) } else { Err(None) }
     }
 
     /// A mail for a destination was taken.
-    pub(super) fn begin(&mut self, destination: Destination) -> Start<L> {
+    pub(super) fn begin(&mut self, destination: Destination, now: Timestamp) -> Start<L> {
         let path = match self.targets.get(&destination) {
             Some(Target::To(path)) => Arc::clone(path),
             Some(Target::No(why)) => return Start::No(*why),
@@ -191,12 +198,14 @@ impl<L> Sites<L> {
         };
         let Some(site) = self.known.get_mut(&path.site) else { return Start::Again };
         *self.begun.entry(destination).or_default() += 1;
+        let is_try = !site.answers(now);
+        self.tries += usize::from(is_try);
         site.begin();
         // the last one that was used, so that those that are not needed become old
         if let Some(at) = site.idle.iter().rposition(|idle| path.takes(idle)) {
             let line = site.idle.remove(at).map(|idle| idle.line);
             self.idle -= 1;
-            return Start::Bring { path, line, evicted: None };
+            return Start::Bring { path, line, evicted: None, is_try };
         }
         let mut evicted = None;
         if !site.has_room() {
@@ -212,7 +221,7 @@ impl<L> Sites<L> {
             evicted = self.evict();
         }
         self.open += 1;
-        Start::Bring { path, line: None, evicted }
+        Start::Bring { path, line: None, evicted, is_try }
     }
 
     /// Takes the connection that has been idle for the longest time.
@@ -224,6 +233,11 @@ impl<L> Sites<L> {
         self.open = self.open.saturating_sub(1);
         self.idle -= 1;
         Some(line)
+    }
+
+    /// A mail to a site of which it was not known whether it answers is no longer under way, or the site has answered.
+    pub(super) fn tried(&mut self) {
+        self.tries = self.tries.saturating_sub(1);
     }
 
     /// A mail for a destination is no longer under way.

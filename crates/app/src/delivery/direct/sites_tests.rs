@@ -36,7 +36,7 @@ fn grant(sites: &mut Sites<u32>, site: &str, mails: u32, connections: u32) {
 
 fn brought(start: Start<u32>) -> (Arc<Path>, Option<u32>, Option<u32>) {
     match start {
-        Start::Bring { path, line, evicted } => (path, line, evicted),
+        Start::Bring { path, line, evicted, .. } => (path, line, evicted),
         Start::No(why) => panic!("{why:?}"),
         Start::Again => panic!("it is forgotten"),
     }
@@ -66,9 +66,9 @@ fn a_domain_without_a_way_is_admitted_to_be_told() {
         let (asked, _) = sites.destination_of(&domain, NOW);
         assert_eq!(sites.found(&domain, asked, Err(why), NOW), asked);
         assert_eq!(sites.admits(asked, NOW), Ok(()));
-        assert!(matches!(sites.begin(asked), Start::No(said) if said == why));
+        assert!(matches!(sites.begin(asked, NOW), Start::No(said) if said == why));
     }
-    assert!(matches!(sites.begin(Destination { transport: TransportNumber(0), number: 77 }), Start::Again));
+    assert!(matches!(sites.begin(Destination { transport: TransportNumber(0), number: 77 }, NOW), Start::Again));
 }
 
 #[test]
@@ -78,12 +78,12 @@ fn nothing_leaves_that_is_not_granted() {
     assert_eq!(sites.admits(one, NOW), Err(None));
     grant(&mut sites, "host.test", 2, 1);
     assert_eq!(sites.admits(one, NOW), Ok(()));
-    let (path, line, _) = brought(sites.begin(one));
+    let (path, line, _) = brought(sites.begin(one, NOW));
     assert_eq!(line, None);
     assert_eq!(sites.admits(one, NOW), Err(None), "the one connection is in use");
     assert_eq!(sites.keep(&path, idle(7, "mx.host.test", NOW), NOW), None);
     sites.site("host.test").unwrap().opened();
-    assert_eq!(brought(sites.begin(one)).1, Some(7), "it is used again");
+    assert_eq!(brought(sites.begin(one, NOW)).1, Some(7), "it is used again");
     sites.keep(&path, idle(7, "mx.host.test", NOW), NOW);
     assert_eq!(sites.admits(one, NOW), Err(None), "two mails were granted");
     grant(&mut sites, "host.test", 2, 1);
@@ -96,10 +96,10 @@ fn a_connection_serves_only_domains_that_name_its_server() {
     let one = known(&mut sites, "one.test", &["mx1.host.test"]);
     let two = known(&mut sites, "two.test", &["mx2.host.test"]);
     grant(&mut sites, "host.test", 10, 1);
-    let (path, ..) = brought(sites.begin(one));
+    let (path, ..) = brought(sites.begin(one, NOW));
     sites.site("host.test").unwrap().opened();
     sites.keep(&path, idle(1, "mx1.host.test", NOW), NOW);
-    let (_, line, evicted) = brought(sites.begin(two));
+    let (_, line, evicted) = brought(sites.begin(two, NOW));
     assert_eq!((line, evicted), (None, Some(1)), "it makes room for one that does");
     assert_eq!(sites.open, 1);
 }
@@ -112,7 +112,7 @@ fn idle_connections_make_room_for_other_sites_and_end_after_a_while() {
         let destination = known(&mut sites, &host.replace("mx", "of"), &[host]);
         grant(&mut sites, host.trim_start_matches("mx."), 5, 5);
         assert_eq!(sites.admits(destination, NOW), Ok(()), "{host}");
-        let (path, line, evicted) = brought(sites.begin(destination));
+        let (path, line, evicted) = brought(sites.begin(destination, NOW));
         assert_eq!((line, evicted), (None, (number == 2).then_some(0)), "the oldest makes room");
         sites.site(&path.site).unwrap().opened();
         sites.keep(&path, idle(number as u32, host, after(number as u64)), NOW);
@@ -130,7 +130,7 @@ fn a_site_that_cannot_be_reached_is_tried_by_one_mail_at_a_time() {
     let mut sites = sites(8);
     let one = known(&mut sites, "one.test", &["mx.host.test"]);
     grant(&mut sites, "host.test", 100, 8);
-    let (path, ..) = brought(sites.begin(one));
+    let (path, ..) = brought(sites.begin(one, NOW));
     let site = sites.site("host.test").unwrap();
     site.opened();
     assert!(site.unreachable("no answer".into(), NOW));
@@ -142,11 +142,11 @@ fn a_site_that_cannot_be_reached_is_tried_by_one_mail_at_a_time() {
         "mail for it does not wait in memory"
     );
     assert_eq!(sites.admits(one, after(2)), Ok(()));
-    brought(sites.begin(one));
+    brought(sites.begin(one, NOW));
     assert_eq!(sites.admits(one, after(2)), Err(None), "the other mails wait for the try");
     let site = sites.site("host.test").unwrap();
     site.opened();
-    site.reached();
+    site.reached(NOW);
     assert_eq!(sites.admits(one, after(2)), Ok(()));
 }
 
@@ -161,7 +161,7 @@ fn what_is_said_is_told_to_the_pace_with_what_was_not_used() {
     grant(&mut sites, "host.test", 5, 2);
     let site = sites.site("host.test").unwrap();
     assert!(site.ask(5, NOW).is_none(), "that is enough");
-    brought(sites.begin(one));
+    brought(sites.begin(one, NOW));
     let site = sites.site("host.test").unwrap();
     site.opened();
     site.took(NOW);
@@ -228,13 +228,32 @@ fn a_domain_that_demands_a_valid_certificate_uses_no_other_connection() {
     let strict = sites.found("strict.test", asked, Ok((hosts, Need::Verified)), NOW);
     assert_ne!(plain, strict);
     grant(&mut sites, "host.test", 10, 5);
-    let (path, ..) = brought(sites.begin(plain));
+    let (path, ..) = brought(sites.begin(plain, NOW));
     sites.site("host.test").unwrap().opened();
     sites.keep(&path, idle(1, "mx.host.test", NOW), NOW);
-    let (path, line, _) = brought(sites.begin(strict));
+    let (path, line, _) = brought(sites.begin(strict, NOW));
     assert_eq!(line, None);
     sites.site("host.test").unwrap().opened();
     sites.keep(&path, Idle { is_verified: true, ..idle(2, "mx.host.test", NOW) }, NOW);
-    assert_eq!(brought(sites.begin(strict)).1, Some(2));
-    assert_eq!(brought(sites.begin(plain)).1, Some(1), "one that is verified serves all, the last one first");
+    assert_eq!(brought(sites.begin(strict, NOW)).1, Some(2));
+    assert_eq!(brought(sites.begin(plain, NOW)).1, Some(1), "one that is verified serves all, the last one first");
+}
+
+#[test]
+fn sites_that_do_not_answer_leave_half_of_the_connections_to_those_that_do() {
+    let mut sites = sites(4);
+    let mut silent = Vec::new();
+    for number in 0..3 {
+        let host = format!("mx.silent{number}.test");
+        silent.push(known(&mut sites, &format!("of{number}.test"), &[&host]));
+        grant(&mut sites, &format!("silent{number}.test"), 10, 5);
+    }
+    let good = known(&mut sites, "good.test", &["mx.good.test"]);
+    grant(&mut sites, "good.test", 10, 5);
+    sites.site("good.test").unwrap().reached(NOW);
+    brought(sites.begin(silent[0], NOW));
+    brought(sites.begin(silent[1], NOW));
+    assert_eq!((sites.admits(silent[2], NOW), sites.admits(good, NOW)), (Err(None), Ok(())));
+    sites.tried();
+    assert_eq!(sites.admits(silent[2], NOW), Ok(()));
 }

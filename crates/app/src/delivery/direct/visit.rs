@@ -21,6 +21,8 @@ pub(super) struct Visit {
     is_opening: bool,
     /// Whether the mail was tried.
     is_tried: bool,
+    /// Whether it is not known yet that the site answers.
+    is_try: bool,
 }
 
 impl Visit {
@@ -29,6 +31,7 @@ impl Visit {
         destination: Destination,
         path: Arc<Path>,
         line: Option<Line>,
+        is_try: bool,
     ) -> Self {
         let is_opening = line.is_none();
         Self {
@@ -59,9 +62,13 @@ impl Visit {
     }
 
     /// The site answered a mail or its envelope: it can be reached.
-    pub(super) fn reached(&self) {
-        if let Some(site) = self.direct.sites().site(&self.path.site) {
-            site.reached();
+    pub(super) fn reached(&mut self, now: Timestamp) {
+        let mut sites = self.direct.sites();
+        if let Some(site) = sites.site(&self.path.site) {
+            site.reached(now);
+        }
+        if std::mem::take(&mut self.is_try) {
+            sites.tried();
         }
     }
 
@@ -115,6 +122,9 @@ impl Drop for Visit {
         self.end_of_opening();
         let mut sites = self.direct.sites();
         sites.end(self.destination);
+        if self.is_try {
+            sites.tried();
+        }
         if !self.is_tried
             && let Some(site) = sites.site(&self.path.site)
         {

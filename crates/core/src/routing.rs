@@ -3,6 +3,8 @@
 //! The first route whose conditions a mail meets decides. A route for a share of the mails decides by the mail's id, so
 //! that every attempt of a mail meets the same routes.
 
+use std::collections::BTreeSet;
+
 use crate::email::Lane;
 use crate::ids::{EmailId, ProjectNumber};
 
@@ -103,6 +105,22 @@ impl Routes {
     /// All mail by the first transport.
     pub const ONE: Self = Self { routes: Vec::new(), otherwise: [TransportNumber(0)] };
 
+    /// The transports that some mail of a project may leave by.
+    pub fn named_for(&self, project: ProjectNumber) -> BTreeSet<TransportNumber> {
+        let is_meant =
+            |route: &&Route| route.projects.as_ref().is_none_or(|projects| projects.contains(&project));
+        let routes = self.routes.iter().filter(is_meant);
+        let named: BTreeSet<_> = routes.clone().flat_map(|route| route.via.iter().copied()).collect();
+        // one that takes all mail leaves nothing to those behind it
+        let takes_all = |route: &Route| {
+            route.lanes.is_empty()
+                && route.sender_domains.is_empty()
+                && route.recipient_domains.is_empty()
+                && route.share.is_none()
+        };
+        if routes.clone().any(takes_all) { named } else { named.into_iter().chain(self.otherwise).collect() }
+    }
+
     /// The transports that a mail may leave by, in the order in which they are tried; never empty.
     pub fn of(&self, mail: Facts<'_>) -> &[TransportNumber] {
         let met = self.routes.iter().enumerate().find(|(place, route)| route.takes(*place, mail));
@@ -155,6 +173,24 @@ mod tests {
             let wanted: &[TransportNumber] = if is_met { &[TWO, ONE] } else { &[ONE] };
             assert_eq!(routes(route.clone()).of(facts(1)), wanted, "{route:?}");
         }
+    }
+
+    #[test]
+    fn the_transports_of_a_project_are_those_that_its_mail_may_leave_by() {
+        let route = |projects: Option<i64>, lanes: &[Lane], via| Route {
+            projects: projects.map(|number| vec![ProjectNumber(number)]),
+            lanes: lanes.to_vec(),
+            via: vec![TransportNumber(via)],
+            ..Route::default()
+        };
+        let some = [Lane::Campaign];
+        let named = |routes: Vec<Route>| {
+            let named = Routes { routes, ..Routes::ONE }.named_for(ProjectNumber(1));
+            named.into_iter().map(|number| number.0).collect::<Vec<_>>()
+        };
+        assert_eq!(named(vec![]), [0]);
+        assert_eq!(named(vec![route(Some(1), &some, 1), route(Some(2), &[], 2)]), [0, 1]);
+        assert_eq!(named(vec![route(Some(1), &some, 1), route(None, &[], 2)]), [1, 2]);
     }
 
     #[test]

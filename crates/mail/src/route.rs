@@ -119,9 +119,13 @@ fn mixed(host: &str, random: u64) -> u64 {
 
 /// The name of the site that runs mail servers.
 pub fn site(servers: &[MailServer]) -> String {
-    let best = servers.first().map_or("", |server| server.host.as_str());
-    if let Some(receiver) = receiver_of(best)
-        && let Some(domain) = receiver.hosts.first()
+    // all of them: whoever puts a large receiver's server beside his own would speak for the receiver
+    let best = servers.first().and_then(|server| receiver_of(&server.host));
+    let is_of_best = |server: &MailServer| {
+        receiver_of(&server.host).map(|found| &found.name) == best.map(|best| &best.name)
+    };
+    if let Some(domain) = best.and_then(|receiver| receiver.hosts.first())
+        && servers.iter().all(is_of_best)
     {
         return domain.clone();
     }

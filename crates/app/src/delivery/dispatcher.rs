@@ -162,14 +162,15 @@ impl Dispatcher {
         meant.map(|(_, count)| count).sum()
     }
 
-    /// Takes back what flows have in the queues beyond so many mails, those for which a number is given.
-    pub(super) fn withdraw(&self, mut keep: impl FnMut(Flow) -> Option<usize>) -> Vec<Taken> {
+    /// Takes back what flows have in the queues beyond so many mails, those for which a number is given, which may depend on
+    /// how many there are.
+    pub(super) fn withdraw(&self, mut keep: impl FnMut(Flow, usize) -> Option<usize>) -> Vec<Taken> {
         let mut withdrawn = Vec::new();
         let mut state = self.state();
         for (lane, queue) in Lane::ALL.into_iter().zip(&mut state.lanes) {
             let beyond: Vec<_> = queue
                 .queued()
-                .filter_map(|(flow, count)| keep(flow).filter(|keep| *keep < count).map(|k| (flow, k)))
+                .filter_map(|(flow, count)| keep(flow, count).filter(|keep| *keep < count).map(|k| (flow, k)))
                 .collect();
             for (flow, keep) in beyond {
                 withdrawn.push(Taken { lane, flow, mails: queue.withdraw(flow, keep) });

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use mailwright_core::attempt::AttemptOutcome;
 use mailwright_core::email::Lane;
 use mailwright_core::ids::{EmailId, ProjectId, ProjectNumber};
 use mailwright_core::routing::{Facts, Route, Routes, TransportNumber};
@@ -32,7 +31,9 @@ const RESOLVED_EVERY: Duration = Duration::from_mins(1);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// How long a mail goes by another transport than the one that refused it for a reason of its own.
 const REFUSED_FOR: Duration = Duration::from_mins(10);
-/// The shortest time that a mail waits whose transports are all shut.
+/// The shortest time that a mail waits whose transports are all shut; up to twice as long, by chance.
+const HELD: Duration = Duration::from_secs(5);
+/// The shortest time that a mail waits that another transport may take.
 const SHORTEST: Duration = Duration::from_millis(250);
 
 /// A transport as this process uses it.
@@ -87,8 +88,17 @@ pub(super) struct Outlets {
 /// Where a mail goes.
 enum Place {
     To(Destination),
-    /// All its transports are shut for so long.
-    Shut(Duration, String),
+    /// Nowhere for now.
+    Nowhere(Shut),
+}
+
+/// Why a mail leaves by none of its transports.
+struct Shut {
+    /// How long that lasts, as far as is known.
+    wait: Duration,
+    why: String,
+    /// Whether it counts towards the time that a mail may wait: an outage of a next hop does not.
+    counts: bool,
 }
 
 impl Outlets {
@@ -125,7 +135,12 @@ impl Outlets {
 
     /// How many mails of a project are to be in memory, at most; `None` for any number.
     pub(super) fn keeps(&self, project: ProjectNumber) -> Option<usize> {
-        let kept = self.all.iter().map(|outlet| outlet.hop.keeps(project));
+        let kept = |outlet: &Arc<Outlet>| match outlet.hop.rests() {
+            Some(_) if self.all.len() > 1 => Some(0),
+            _ => outlet.hop.keeps(project),
+        };
+        let named = self.routes()?.named_for(project);
+        let kept = named.into_iter().filter_map(|number| self.outlet(number)).map(kept);
         kept.collect::<Option<Vec<_>>>()?.into_iter().max()
     }
 }
@@ -134,7 +149,8 @@ impl Delivery {
     /// Whether a mail may leave by more than one transport.
     pub(super) fn has_choice(&self, mail: &Claimed, lane: Lane) -> bool {
         let routes = self.outlets.routes();
-        self.doubted(mail).is_none() && routes.is_some_and(|routes| routes.of(facts(mail, lane)).len() > 1)
+        matches!(self.doubted(mail), Ok(None))
+            && routes.is_some_and(|routes| routes.of(facts(mail, lane)).len() > 1)
     }
 
     /// How long a mail waits that a transport refused for a reason of its own: not long where another has not refused it.
@@ -161,66 +177,62 @@ impl Delivery {
     /// Queues claimed mails where they go. Those that no transport takes for now are given back.
     pub(super) async fn place(self: &Arc<Self>, lane: Lane, mails: Vec<Claimed>) {
         let mut placed = Vec::with_capacity(mails.len());
-        let mut shut: Vec<(Duration, String, Vec<_>)> = Vec::new();
+        let mut nowhere: Vec<(Shut, Vec<Claimed>)> = Vec::new();
         for mail in mails {
             match self.place_of(lane, &mail) {
                 Place::To(destination) => placed.push((destination, mail)),
-                Place::Shut(wait, why) => match shut.iter_mut().find(|(_, known, _)| *known == why) {
-                    Some((_, _, claims)) => claims.push(claim_ref(&mail)),
-                    None => shut.push((wait, why, vec![claim_ref(&mail)])),
+                Place::Nowhere(shut) => match nowhere.iter_mut().find(|(known, _)| known.why == shut.why) {
+                    Some((_, mails)) => mails.push(mail),
+                    None => nowhere.push((shut, vec![mail])),
                 },
             }
         }
         self.app.0.delivery.dispatcher.push(lane, placed);
-        for (wait, why, claims) in shut {
-            self.hold_back(&claims, self.now().plus(wait), why).await;
+        for (Shut { wait, why, counts }, mails) in nowhere {
+            // not all at once, nor so soon that the same ones are claimed again and again
+            let wait = wait.max(HELD).mul_f64(1.0 + rand::random::<f64>());
+            let due_at = self.now().plus(wait);
+            if counts {
+                let mails = mails.into_iter().map(|mail| (mail, due_at)).collect();
+                self.park(mails, &why, self.now()).await;
+            } else {
+                let claims: Vec<_> = mails.iter().map(claim_ref).collect();
+                self.hold_back(&claims, due_at, why).await;
+            }
         }
     }
 
     fn place_of(self: &Arc<Self>, lane: Lane, mail: &Claimed) -> Place {
         let Some(routes) = self.outlets.routes() else {
-            return Place::Shut(SHORTEST, "The mail waits until the routes are known.".into());
+            let why = "The mail waits until the routes are known.".into();
+            return Place::Nowhere(Shut { wait: HELD, why, counts: false });
         };
-        let doubted = self.doubted(mail);
-        let via = match &doubted {
-            Some(Ok(number)) => std::slice::from_ref(number),
-            Some(Err(name)) => {
-                let why = format!(
-                    "The mail waits, because the transport {name} may have sent it and is not configured any more."
-                );
-                return Place::Shut(self.backoff.max, why);
-            }
-            None => routes.of(facts(mail, lane)),
+        let doubted = match self.doubted(mail) {
+            Ok(doubted) => doubted,
+            Err(why) => return Place::Nowhere(Shut { wait: self.backoff.base, why, counts: true }),
         };
+        let via = doubted.as_ref().map_or_else(|| routes.of(facts(mail, lane)), std::slice::from_ref);
         let now = self.now();
         let has_refused = |number: &TransportNumber| {
             via.len() > 1 && self.outlets.refused.get(&(mail.id, *number), now).is_some()
         };
         // those that refused this mail come last
         let (after, first): (Vec<TransportNumber>, Vec<_>) = via.iter().copied().partition(has_refused);
-        let mut shut: Option<(Duration, &Outlet)> = None;
+        let mut nowhere: Option<Shut> = None;
         for outlet in first.into_iter().chain(after).filter_map(|number| self.outlets.outlet(number)) {
             let destination = self.destination_by(outlet, mail);
-            let wait = self.is_shut(outlet, destination, mail.project);
-            match wait {
+            match self.is_shut(outlet, destination, mail.project) {
                 None => return Place::To(destination),
                 // where there is no choice, it waits where it goes
                 Some(_) if self.outlets.all.len() == 1 => return Place::To(destination),
-                Some(wait) if shut.is_none_or(|(shortest, _)| wait < shortest) => shut = Some((wait, outlet)),
+                Some(shut) if nowhere.as_ref().is_none_or(|known| shut.wait < known.wait) => {
+                    nowhere = Some(shut);
+                }
                 Some(_) => {}
             }
         }
-        match shut {
-            Some((wait, outlet)) => {
-                let why = format!(
-                    "The mail waits, because the transport {} takes none for now.",
-                    outlet.hop.name()
-                );
-                Place::Shut(wait.max(SHORTEST), why)
-            }
-            // a route always names transports that are there
-            None => Place::To(Destination::by(TransportNumber(0))),
-        }
+        // a route always names transports that are there
+        nowhere.map_or(Place::To(Destination::by(TransportNumber(0))), Place::Nowhere)
     }
 
     /// Where a mail goes by a transport.
@@ -231,24 +243,35 @@ impl Delivery {
         }
     }
 
-    /// For how long a transport takes no mail of a project for a destination.
-    fn is_shut(&self, outlet: &Outlet, destination: Destination, project: ProjectNumber) -> Option<Duration> {
-        let refuses = outlet.hop.rests().or_else(|| outlet.hop.refuses(project));
-        refuses.or_else(|| match &outlet.way {
-            Way::Direct(direct) => direct.is_blocked(destination, self.now()),
+    /// Why a transport takes no mail of a project for a destination.
+    fn is_shut(&self, outlet: &Outlet, destination: Destination, project: ProjectNumber) -> Option<Shut> {
+        let why =
+            || format!("The mail waits, because the transport {} takes none for now.", outlet.hop.name());
+        if let Some(wait) = outlet.hop.rests().or_else(|| outlet.hop.refuses(project)) {
+            return Some(Shut { wait, why: why(), counts: false });
+        }
+        match &outlet.way {
+            Way::Direct(direct) => {
+                let wait = direct.is_blocked(destination, self.now())?;
+                Some(Shut { wait, why: why(), counts: true })
+            }
             Way::Capture | Way::Smtp(_) | Way::Ses(_) => None,
-        })
+        }
     }
 
-    /// The transport that may have sent a mail already; its name where it is not configured any more.
-    fn doubted(&self, mail: &Claimed) -> Option<Result<TransportNumber, String>> {
-        if mail.in_doubt == 0 {
-            return None;
+    /// The transport that may have sent a mail already; an error where it is not known, or not configured any more.
+    fn doubted(&self, mail: &Claimed) -> Result<Option<TransportNumber>, String> {
+        if mail.in_doubt == 0 || self.outlets.all.len() == 1 {
+            return Ok(None);
         }
-        let is_doubt = |outcome| outcome == Some(AttemptOutcome::InDoubt);
-        let name = mail.log.iter().rev().find(|attempt| is_doubt(attempt.outcome))?.transport.as_deref()?;
+        // that of the last hand-over: since there is doubt, none was by another
+        let Some(name) = mail.transport.as_deref() else {
+            return Err("The mail waits, because it is not known which transport may have sent it.".into());
+        };
         let known = self.outlets.all.iter().find(|outlet| **outlet.hop.name() == *name);
-        Some(known.map(|outlet| outlet.hop.transport()).ok_or_else(|| name.to_owned()))
+        known.map(|outlet| Some(outlet.hop.transport())).ok_or_else(|| {
+            format!("The mail waits, because the transport {name} may have sent it and is not configured any more.")
+        })
     }
 }
 

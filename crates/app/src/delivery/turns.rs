@@ -9,6 +9,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
+/// How many keys without pieces are kept beside twice those that have some.
+const SPARE: usize = 64;
+
 /// The order in which keys are served.
 #[derive(Debug)]
 pub(super) struct Turns<K> {
@@ -72,6 +75,21 @@ impl<K: Copy + Eq + Hash> Turns<K> {
         let key = self.ring.remove(place)?;
         self.end_turn(key);
         Some(key)
+    }
+
+    /// Forgets those for whom there is nothing to do, where there are more than `most` in the ring: each that was ever
+    /// served is there until its next turn.
+    fn tidy(&mut self, most: usize) {
+        if self.ring.len() > most {
+            let known = &mut self.known;
+            self.ring.retain(|key| {
+                let has_work = known.get(key) == Some(&true);
+                if !has_work {
+                    known.remove(key);
+                }
+                has_work
+            });
+        }
     }
 
     /// There is nothing to do for a key any more, which was not served.
@@ -142,6 +160,7 @@ impl<K: Copy + Eq + Hash, T> Shares<K, T> {
             self.turns.join(key);
         }
         self.len -= usize::from(piece.is_some());
+        self.tidy();
         Some((key, piece?))
     }
 
@@ -154,7 +173,12 @@ impl<K: Copy + Eq + Hash, T> Shares<K, T> {
             self.turns.leave(key);
         }
         self.len -= withdrawn.len();
+        self.tidy();
         withdrawn
+    }
+
+    fn tidy(&mut self) {
+        self.turns.tidy(2 * self.queues.len() + SPARE);
     }
 
     /// Each key with how many pieces it has.

@@ -62,7 +62,7 @@ pub(super) async fn next(
     changed.as_mut().enable();
     let withdrawn = hop.withdraw(dispatcher);
     if !withdrawn.is_empty() {
-        give_back(delivery, withdrawn).await;
+        give_back(delivery, hop, withdrawn).await;
         return Step::Again;
     }
     let wait = match &line {
@@ -101,9 +101,15 @@ pub(super) async fn next(
     }
 }
 
-/// Gives mails back that are not to be tried yet.
-async fn give_back(delivery: &Delivery, withdrawn: Vec<Withdrawn>) {
-    for Withdrawn { mails, wait, why } in withdrawn {
+/// Gives mails back that are not to be tried yet; those that may leave by another transport do so.
+async fn give_back(delivery: &Arc<Delivery>, hop: &NextHop, withdrawn: Vec<Withdrawn>) {
+    for Withdrawn { lane, mails, wait, why } in withdrawn {
+        let (choice, mails): (Vec<_>, Vec<_>) = mails
+            .into_iter()
+            .partition(|mail| hop.refuses(mail.project).is_some() && delivery.has_choice(mail, lane));
+        if !choice.is_empty() {
+            delivery.place(lane, choice).await;
+        }
         let claims: Vec<_> = mails.iter().map(claim_ref).collect();
         delivery.hold_back(&claims, delivery.now().plus(wait), why).await;
     }

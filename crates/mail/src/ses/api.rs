@@ -190,18 +190,27 @@ fn refused(status: u16, error_type: Option<&str>, body: &str) -> SendAnswer {
         "AccountSuspendedException" | "SendingPausedException" | "NotFoundException" => {
             SendAnswer::Denied(said)
         }
+        // those that every service of Amazon gives, with 400 or 403
+        "AccessDeniedException"
+        | "NotAuthorized"
+        | "IncompleteSignature"
+        | "RequestExpired"
+        | "ExpiredToken"
+        | "ExpiredTokenException"
+        | "OptInRequired" => SendAnswer::Denied(said),
         "MessageRejected" | "BadRequestException" | "InvalidParameterValue" | "ValidationError" => {
             SendAnswer::Rejected(said)
         }
         _ if matches!(status, 401 | 403) => SendAnswer::Denied(said),
         _ if status == 429 => SendAnswer::Throttled(said),
-        _ if status == 400 || status == 404 || status == 413 => SendAnswer::Rejected(said),
+        _ if status == 413 => SendAnswer::Rejected(said),
+        // not about the mail, as far as is known: a wrong endpoint, or an error that came up later
+        _ if status == 400 || status == 404 => SendAnswer::Denied(said),
         // the service's own: what stands between may have passed the request on
         "InternalServiceErrorException"
         | "InternalFailure"
         | "ServiceUnavailable"
         | "InternalServerError" => SendAnswer::Failed(said),
-        _ if status == 503 => SendAnswer::Failed(said),
         _ => SendAnswer::Unknown(said),
     }
 }
@@ -302,7 +311,10 @@ mod tests {
             (answer(403, Some("SignatureDoesNotMatch:http://internal.amazon.com/"), ""), "Denied"),
             (answer(403, None, "Forbidden"), "Denied"),
             (answer(500, Some("InternalServiceErrorException"), ""), "Failed"),
-            (answer(503, None, ""), "Failed"),
+            (answer(503, Some("ServiceUnavailable"), ""), "Failed"),
+            (answer(503, None, ""), "Unknown"),
+            (answer(404, None, "no such page"), "Denied"),
+            (answer(400, Some("IncompleteSignature"), ""), "Denied"),
             (answer(502, None, "bad gateway"), "Unknown"),
             (sent(200, None, b"<html>"), "Unknown"),
         ] {

@@ -53,10 +53,10 @@ impl SesConfig {
     /// sends requests elsewhere; `session_token` belongs to a key that is valid for a while.
     pub fn from_url(url: &str) -> Result<Self, SesConfigError> {
         let rest = url.trim().strip_prefix("ses://").ok_or(SesConfigError::Form)?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         // the last one: secrets are often pasted as they are
-        let (credentials, rest) = rest.rsplit_once('@').ok_or(SesConfigError::Form)?;
+        let (credentials, region) = rest.rsplit_once('@').ok_or(SesConfigError::Form)?;
         let (id, secret) = credentials.split_once(':').ok_or(SesConfigError::Form)?;
-        let (region, query) = rest.split_once('?').unwrap_or((rest, ""));
         let region = region.trim_end_matches('/').to_ascii_lowercase();
         let is_region = region.contains('-')
             && region.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
@@ -140,6 +140,7 @@ mod tests {
             ("ses://AKIA@eu-central-1", SesConfigError::Form),
             ("ses://:s@eu-central-1", SesConfigError::Form),
             ("ses://a:s@frankfurt", SesConfigError::Region("frankfurt".into())),
+            ("ses://a:s/3?4@eu-central-1", SesConfigError::Form),
             ("ses://a:s@eu-central-1?x=1", SesConfigError::Parameter("x".into())),
             ("ses://a:s@eu-central-1?set=a%20b", SesConfigError::Set("a b".into())),
             ("ses://a:s@eu-central-1?endpoint=ftp://x", SesConfigError::Endpoint),

@@ -167,7 +167,7 @@ impl Connection {
         };
         // A connection that was kept for a while may have been closed, mostly with a 421, which is no answer to us.
         if self.wire.was_interrupted().await {
-            return Err(lost("the server closed it while it was idle"));
+            return Err(lost("the server closed it, or spoke unasked, while it was idle"));
         }
         let size = if self.capabilities.size { format!(" SIZE={size}") } else { String::new() };
         let mut commands = vec![

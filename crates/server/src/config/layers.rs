@@ -48,6 +48,10 @@ fn merge(into: &mut Table, from: Table, area: &str) -> Result<()> {
         match (into.get_mut(&name), value) {
             (None, _) => bail!("{area}{name} is not a setting"),
             (Some(Value::Table(known)), Value::Table(given)) => merge(known, given, &format!("{name}."))?,
+            // the value may hold a password
+            (Some(slot @ Value::Array(_)), Value::Array(given)) if !given.iter().all(Value::is_table) => {
+                bail!("{area}{name} must be {}", kind(slot));
+            }
             (Some(slot), value) if !slot.same_type(&value) => {
                 bail!("{area}{name} must be {}", kind(slot));
             }

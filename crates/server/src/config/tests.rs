@@ -343,6 +343,8 @@ fn transports_and_routes_stand_in_a_file() {
         let error = load_file(&wrong).unwrap().transports().unwrap_err().to_string();
         assert!(error.contains(told), "{wrong}: {error}");
     }
+    let pasted = load_file("transports = ['smtp://u:secret@h']").unwrap_err();
+    assert!(!format!("{pasted:#}").contains("secret"), "{pasted:#}");
     assert!(load(&[("MAILWRIGHT_ROUTES", "x")]).unwrap_err().to_string().contains("stands in the file"));
 }
 

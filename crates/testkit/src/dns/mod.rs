@@ -109,7 +109,7 @@ impl FakeDns {
     /// Sets the name that an address says it has.
     pub fn set_ptr(&self, address: Ipv4Addr, name: &str) {
         let [a, b, c, d] = address.octets();
-        self.set(&format!("{d}.{c}.{b}.{a}.in-addr.arpa"), PTR, [labels(name)]);
+        self.set(&format!("{d}.{c}.{b}.{a}.in-addr.arpa"), PTR, std::iter::once(labels(name)));
     }
 
     /// Lets answers be kept for so many seconds, those without records as well. At first nothing may be kept: a test

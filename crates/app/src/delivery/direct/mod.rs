@@ -44,7 +44,9 @@ use sites::{Need, NoWay, Sites};
 pub(super) use hand_out::work;
 
 /// Most domains that are looked up at a time.
-const LOOKUPS: usize = 64;
+const LOOKUPS: usize = 256;
+/// How long a domain is looked up, its policy about TLS included.
+const LOOKUP: Duration = Duration::from_secs(20);
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -148,9 +150,11 @@ impl Direct {
             Route::Nowhere => return Err(NoWay::Nowhere),
             Route::Unknown => return Err(NoWay::Unknown),
         };
-        let Some(policy) = self.policies.enforced(domain, now).await else {
-            return Ok((servers, self.config.need()));
-        };
+        let enforced = self.policies.enforced(domain, now).await.map_err(|error| {
+            tracing::warn!(%error, domain, "the kept policy of a domain could not be read");
+            NoWay::Unknown
+        })?;
+        let Some(policy) = enforced else { return Ok((servers, self.config.need())) };
         servers.retain(|server| policy.names(&server.host));
         if servers.is_empty() { Err(NoWay::Policy) } else { Ok((servers, Need::Verified)) }
     }
@@ -188,14 +192,20 @@ impl Delivery {
     async fn locate(&self, direct: &Direct, domain: &str, asked: Destination) {
         let way = {
             let _permit = direct.lookups.acquire().await;
-            direct.way_to(domain, self.now()).await
+            tokio::select! {
+                biased;
+                () = self.tasks.stopping() => return,
+                way = tokio::time::timeout(LOOKUP, direct.way_to(domain, self.now())) => way,
+            }
         };
+        let way = way.unwrap_or(Err(NoWay::Unknown));
         let known = direct.sites().found(domain, asked, way, self.now());
-        if known == asked {
-            direct.changed.notify_one();
-        } else {
-            self.app.0.delivery.dispatcher.redirect(asked, known);
-            direct.asked.notify_one();
+        match known {
+            Some(known) => {
+                self.app.0.delivery.dispatcher.redirect(asked, known);
+                direct.asked.notify_one();
+            }
+            None => direct.changed.notify_one(),
         }
     }
 }

@@ -28,8 +28,8 @@ pub(super) struct Unopened {
     /// What it said about us.
     pub(super) signal: Option<Signal>,
     pub(super) error: String,
-    /// Whether it is the encryption that failed, which says nothing of domains that do not ask for it.
-    pub(super) is_tls: bool,
+    /// Whether it says nothing of the site: no address to connect to, or that encryption failed where one domain asks for it.
+    pub(super) is_of_domain: bool,
 }
 
 impl Direct {
@@ -42,7 +42,7 @@ impl Direct {
             reply: None,
             signal: None,
             error: "no mail server has an address that can be connected to".into(),
-            is_tls: false,
+            is_of_domain: true,
         };
         for server in mixed(&path.servers, rand::random()).into_iter().take(MOST_SERVERS) {
             if began.elapsed() > PATIENCE {
@@ -73,7 +73,7 @@ impl Direct {
             reply: None,
             signal: None,
             error: format!("{host}: {error}"),
-            is_tls: false,
+            is_of_domain: true,
         };
         let addresses: Vec<IpAddr> = match self.dns.addresses(host).await {
             Addresses::Known(addresses) => {
@@ -90,6 +90,7 @@ impl Direct {
         if need == Need::Verified {
             config.security = Security::StartTls;
         }
+        let is_of_domain = |stage| stage == OpenStage::Tls && need == Need::Verified;
         match Connection::open_to(&config, &addresses, self.config.source).await {
             Ok(connection) => Ok(Line {
                 connection,
@@ -99,8 +100,8 @@ impl Direct {
                 heard_at: Timestamp(0),
             }),
             Err(OpenError { reply: None, error, stage, .. }) => {
-                let is_tls = stage == OpenStage::Tls;
-                Err(Unopened { is_tls, ..without(&format!("{stage} failed: {error}")) })
+                let is_of_domain = is_of_domain(stage);
+                Err(Unopened { is_of_domain, ..without(&format!("{stage} failed: {error}")) })
             }
             Err(OpenError { reply: Some(reply), stage, .. }) => {
                 let reply = Reply::from(reply);
@@ -109,7 +110,7 @@ impl Direct {
                     error: format!("{host}: {reply}"),
                     host: host.to_owned(),
                     reply: Some(reply),
-                    is_tls: stage == OpenStage::Tls,
+                    is_of_domain: is_of_domain(stage),
                 })
             }
         }

@@ -80,6 +80,9 @@ pub(super) async fn run(delivery: Arc<Delivery>, transport: TransportNumber, dir
         };
         Direct::close(&delivery.tasks, reaped);
         let answered = ask(&delivery, &direct, steps).await;
+        if delivery.tasks.is_stopping() {
+            break; // the feeders give back what is queued
+        }
         park(&delivery, &direct, by_site.keys()).await;
         let pause = if answered { APART } else { AFTER_FAILURE };
         delivery.tasks.pause(pause).await;
@@ -191,9 +194,14 @@ fn withdraw<'q>(
             rooms.insert(Arc::clone(name), site.room(now));
         }
     }
-    let withdrawn = delivery.app.0.delivery.dispatcher.withdraw(|flow: Flow| {
+    // what is held is held for a site, however many projects, lanes and domains it is of
+    let mut left: HashMap<_, _> = rooms.iter().map(|(name, room)| (Arc::clone(name), room.keeps)).collect();
+    let withdrawn = delivery.app.0.delivery.dispatcher.withdraw(|flow: Flow, count| {
         let path = sites.path(flow.destination)?;
-        rooms.get(&path.site)?.keeps
+        let left = left.get_mut(&path.site)?.as_mut()?;
+        let kept = count.min(*left);
+        *left -= kept;
+        Some(kept)
     });
     let mut by_site: BTreeMap<Arc<str>, Vec<Claimed>> = BTreeMap::new();
     let mut elsewhere = Vec::new();
@@ -260,7 +268,12 @@ async fn leave(delivery: &Arc<Delivery>, direct: &Direct) {
 impl Delivery {
     /// Gives mails back without an attempt, each to be looked at again at a time of its own. Those that would wait for
     /// longer than a mail may are given up.
-    async fn park(self: &Arc<Self>, mails: Vec<(Claimed, Timestamp)>, why: &str, now: Timestamp) {
+    pub(in crate::delivery) async fn park(
+        self: &Arc<Self>,
+        mails: Vec<(Claimed, Timestamp)>,
+        why: &str,
+        now: Timestamp,
+    ) {
         let (in_time, late): (Vec<_>, Vec<_>) = mails
             .into_iter()
             .partition(|(mail, due_at)| mail.waited + due_at.since(now) <= self.backoff.patience);

@@ -17,8 +17,17 @@ use crate::http_client::{GivenUrl, HttpClient, Request};
 
 /// How long it is remembered that a policy could not be fetched.
 const NOT_FETCHED_FOR: Duration = Duration::from_mins(5);
+/// A policy is fetched again after so long, or after half of the time that it lasts.
+const REFRESHED_AFTER: Duration = Duration::from_hours(24);
 /// Most domains of which that is remembered.
 const MOST_NOT_FETCHED: usize = 10_000;
+
+/// Whether a policy is fetched again although its version is the same: long before it expires, so that nobody can wait for
+/// that (section 5.1).
+fn is_old(kept: &KeptPolicy, now: Timestamp) -> bool {
+    let lasts = kept.expires_at.since(kept.fetched_at);
+    now.since(kept.fetched_at) >= REFRESHED_AFTER.min(lasts / 2)
+}
 
 /// Where the policy of a domain is. A test may not be able to listen on the port of HTTPS.
 fn place_of(domain: &str) -> String {
@@ -47,28 +56,28 @@ impl Policies {
         }
     }
 
-    /// The policy that holds for mail to a domain, if one is to be enforced.
-    pub(super) async fn enforced(&self, domain: &str, now: Timestamp) -> Option<Policy> {
-        self.of(domain, now).await.filter(|policy| policy.mode == Mode::Enforce)
+    /// The policy that holds for mail to a domain, if one is to be enforced; an error where the kept one cannot be read.
+    pub(super) async fn enforced(
+        &self,
+        domain: &str,
+        now: Timestamp,
+    ) -> mailwright_store::Result<Option<Policy>> {
+        Ok(self.of(domain, now).await?.filter(|policy| policy.mode == Mode::Enforce))
     }
 
-    async fn of(&self, domain: &str, now: Timestamp) -> Option<Policy> {
+    async fn of(&self, domain: &str, now: Timestamp) -> mailwright_store::Result<Option<Policy>> {
         let records = self.dns.txt(&format!("_mta-sts.{domain}")).await.unwrap_or_default();
         let named = version(records.iter().map(String::as_str));
         let name = domain.to_owned();
-        let kept = self.db.read(body!(async |rx| tls_policy::get(rx, &name, now).await)).await;
-        let kept = kept.unwrap_or_else(|error| {
-            tracing::warn!(%error, domain, "the kept policy of a domain could not be read");
-            None
-        });
-        let current = kept.as_ref().is_some_and(|kept| named.is_none_or(|named| named == kept.version));
-        if !current
-            && let Some(named) = named
+        let kept = self.db.read(body!(async |rx| tls_policy::get(rx, &name, now).await)).await?;
+        let is_current = |kept: &KeptPolicy| named == Some(kept.version.as_str()) && !is_old(kept, now);
+        if let Some(named) = named
+            && !kept.as_ref().is_some_and(is_current)
             && let Some(policy) = self.fetch(domain, named, now).await
         {
-            return Some(policy);
+            return Ok(Some(policy));
         }
-        kept.and_then(|kept| Policy::parse(&kept.policy).ok())
+        Ok(kept.and_then(|kept| Policy::parse(&kept.policy).ok()))
     }
 
     /// Fetches a policy and keeps it.

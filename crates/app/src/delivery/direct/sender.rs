@@ -11,12 +11,12 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use mailwright_core::email::{Lane, Reason};
 use mailwright_core::pacing::reply::{Signal, signal};
-use mailwright_mail::smtp::EnvelopeError;
+use mailwright_mail::smtp::{EnvelopeError, Stage};
 use mailwright_store::sending::email::Claimed;
 
 use super::job::{Job, Way};
 use super::open::{Unopened, signal_of};
-use super::sites::{Need, NoWay};
+use super::sites::NoWay;
 use super::visit::Visit;
 use super::{Direct, Line};
 use crate::delivery::hand_over::{HandOver, Refusal, Rejection, Reply};
@@ -30,6 +30,8 @@ use crate::delivery::{Delivery, claim_ref};
 /// How long the last outcome waits to be recorded together with the next mark.
 const SLOW: Duration = Duration::from_millis(20);
 
+/// A connection that nothing was heard of for this long may have been closed.
+const QUIET: Duration = Duration::from_secs(1);
 /// How long a mail waits that met too many connections, at most: others are being used.
 const FOR_A_CONNECTION: Duration = Duration::from_secs(1);
 
@@ -140,8 +142,9 @@ impl<'d> Sender<'d> {
             self.recorder.note(record);
             return self.keep(&mut visit, line);
         }
+        let is_used = line.carried > 0 || self.delivery.now().since(line.heard_at) >= QUIET;
         let mut envelope = self.envelope(&mut line, &mail, &message, size).await;
-        if line.carried > 0 && is_spent(&envelope) {
+        if is_used && is_spent(&envelope) {
             // the site had enough of the connection, which says nothing about the mail
             self.recorder.flush();
             line.close().await;
@@ -153,9 +156,9 @@ impl<'d> Sender<'d> {
             visit.reached(self.delivery.now());
         }
         let via = Circumstances { tls: line.connection.tls(), overtaken: true };
-        let host = line.host.clone();
-        let end = if let Err(error) = envelope {
-            error.into()
+        let (end, stage): (HandOver, _) = if let Err(error) = envelope {
+            let refused = if let EnvelopeError::Refused { stage, .. } = &error { Some(*stage) } else { None };
+            (error.into(), refused.unwrap_or(Stage::MailFrom))
         } else {
             let next = Marked { mail: &mail, lane: busy.lane(), links: message.rendered.own_links.as_ref() };
             if !self.recorder.mark(next).await {
@@ -163,18 +166,21 @@ impl<'d> Sender<'d> {
                 // server waits for content, and without any the connection can only be closed.
                 return self.put_back(&mail).await;
             }
-            match line.connection.content(message.signature.as_bytes(), &message.rendered.raw).await {
+            let content = line.connection.content(message.signature.as_bytes(), &message.rendered.raw);
+            let end = match content.await {
                 Ok(reply) => HandOver::Accepted(Some(reply.into())),
                 Err(error) => error.into(),
-            }
+            };
+            (end, Stage::Data)
         };
-        let now = self.delivery.now();
-        if matches!(end, HandOver::Accepted(_)) {
-            line.carried += 1;
-            visit.took(now);
-        }
+        self.learn(&mut visit, &mut line, &end);
+        let host = line.host.clone();
         self.keep(&mut visit, line);
-        match about_us(&end) {
+        let about_us = about_us(&end, stage).filter(|(signal, _)| {
+            let is_said_of_all = *signal != Signal::Blocked || stage != Stage::RcptTo;
+            is_said_of_all || visit.is_accused(mail.recipient.domain(), self.delivery.now())
+        });
+        match about_us {
             Some((signal, reply)) => {
                 visit.said(signal, reply.codes());
                 drop(visit);
@@ -182,6 +188,21 @@ impl<'d> Sender<'d> {
                 self.wait(&mail, self.pause(offer, signal), &format!("{host}: {reply}")).await;
             }
             None => self.conclude(&mail, subject, &end, self.via(&host, via)),
+        }
+    }
+
+    /// What the end of a hand-over says about the site.
+    fn learn(&self, visit: &mut Visit, line: &mut Line, end: &HandOver) {
+        match end {
+            HandOver::Accepted(_) => {
+                line.carried += 1;
+                visit.settled();
+                visit.took(self.delivery.now());
+            }
+            HandOver::Rejected(..) | HandOver::Temporary(_) | HandOver::Refused(..) => visit.settled(),
+            HandOver::Lost(error) | HandOver::InDoubt(error) => {
+                self.note_unreachable(visit, false, format!("{}: {error}", line.host));
+            }
         }
     }
 
@@ -196,12 +217,14 @@ impl<'d> Sender<'d> {
     /// Opens a connection. Where none is to be had, the mail waits.
     async fn fresh(&mut self, offer: Offer<'_>, visit: &mut Visit) -> Option<Line> {
         let Offer { mail, subject, .. } = offer;
+        // it may take minutes, in which the last mail's outcome must not wait
+        self.recorder.flush();
         let opened = tokio::select! {
             biased;
             () = self.delivery.tasks.stopping() => None,
             opened = self.direct.open(&visit.path) => Some(opened),
         };
-        let Unopened { host, reply, signal, error, is_tls } = match opened {
+        let Unopened { host, reply, signal, error, is_of_domain } = match opened {
             None => {
                 self.put_back(mail).await;
                 return None;
@@ -226,11 +249,11 @@ impl<'d> Sender<'d> {
                 self.conclude(mail, subject, &HandOver::Refused(refusal, reply), via);
             }
             (_, Some(reply)) => {
-                self.note_unreachable(visit, is_tls, error);
+                self.note_unreachable(visit, is_of_domain, error);
                 self.conclude(mail, subject, &HandOver::Temporary(reply), via);
             }
             (_, None) => {
-                self.note_unreachable(visit, is_tls, error.clone());
+                self.note_unreachable(visit, is_of_domain, error.clone());
                 self.conclude(mail, subject, &HandOver::Lost(error), via);
             }
         }
@@ -247,10 +270,9 @@ impl<'d> Sender<'d> {
         }
     }
 
-    /// Notes that no connection was to be had, which other mail for the site need not try as well: unless it is that this
-    /// domain demands a valid certificate.
-    fn note_unreachable(&self, visit: &mut Visit, is_tls: bool, error: String) {
-        if is_tls && visit.path.need == Need::Verified {
+    /// Notes that no connection was to be had, or that it was lost, which other mail for the site need not try as well.
+    fn note_unreachable(&self, visit: &mut Visit, is_of_domain: bool, error: String) {
+        if is_of_domain {
             return visit.tried();
         }
         if visit.unreachable(error.clone(), self.delivery.now()) {
@@ -341,16 +363,17 @@ fn is_spent(envelope: &Result<(), EnvelopeError>) -> bool {
     }
 }
 
-/// What the end of a hand-over says about us rather than about the mail.
-fn about_us(end: &HandOver) -> Option<(Signal, &Reply)> {
+/// What the end of a hand-over says about us rather than about the mail, given what it was said to.
+fn about_us(end: &HandOver, stage: Stage) -> Option<(Signal, &Reply)> {
     match end {
-        // it is the content that is on a list of somebody's
+        // of the last, it is the content that is on a list of somebody's
         HandOver::Accepted(_)
         | HandOver::Lost(_)
         | HandOver::InDoubt(_)
         | HandOver::Rejected(Rejection::Content, _) => None,
         HandOver::Rejected(_, reply) | HandOver::Temporary(reply) | HandOver::Refused(_, reply) => {
-            signal_of(reply).map(|signal| (signal, reply))
+            let signal = signal_of(reply)?;
+            (stage != Stage::Data || signal != Signal::Blocked).then_some((signal, reply))
         }
     }
 }

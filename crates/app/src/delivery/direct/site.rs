@@ -19,6 +19,14 @@ const RENEWED_BEFORE: Duration = Duration::from_millis(1500);
 const REPORTED_WITHIN: Duration = Duration::from_secs(2);
 /// Pauses before a site is tried again that could not be reached.
 const UNREACHABLE: Pauses = Pauses { first: Duration::from_secs(2), longest: Duration::from_mins(10) };
+/// So soon after a site answered, one that fails does not count at once, and so many in a row do.
+const LATELY: Duration = Duration::from_mins(1);
+const MISSES: u32 = 3;
+/// How many domains have to say so within this time that a site of many domains blocks us.
+const ACCUSERS: usize = 3;
+const ACCUSED_FOR: Duration = Duration::from_hours(1);
+/// Mails a second that a site takes of which no speed is known: those that are given back come again soon.
+const SPEED: f64 = 10.0;
 /// How long a site counts as one that answers after it did.
 const ANSWERS_FOR: Duration = Duration::from_mins(10);
 /// The fewest mails that are held in memory for a site that takes any, and the seconds of its speed that more are held for.
@@ -82,8 +90,13 @@ pub(super) struct Site<L> {
     pub(super) idle: VecDeque<Idle<L>>,
     failures: u32,
     unreachable_until: Timestamp,
-    /// Until when it counts as one that answers.
+    /// Until when it counts as one that answers, and when it answered last.
     answers_until: Timestamp,
+    answered_at: Option<Timestamp>,
+    /// How often in a row there was no connection, or it was lost.
+    misses: u32,
+    /// The domains whose servers said that the site blocks us, and when.
+    accusers: Vec<(u64, Timestamp)>,
     error: String,
     meter: Meter,
     /// When mail came that was not there before, as long as there is some.
@@ -111,6 +124,9 @@ impl<L> Site<L> {
             failures: 0,
             unreachable_until: Timestamp(0),
             answers_until: Timestamp(0),
+            answered_at: None,
+            misses: 0,
+            accusers: Vec::new(),
             error: String::new(),
             meter: Meter::default(),
             busy_since: None,
@@ -169,11 +185,25 @@ impl<L> Site<L> {
         self.failures = 0;
         self.unreachable_until = Timestamp(0);
         self.answers_until = now.plus(ANSWERS_FOR);
+        self.answered_at = Some(now);
     }
 
     /// Whether it has answered lately.
     pub(super) fn answers(&self, now: Timestamp) -> bool {
         self.failures == 0 && now < self.answers_until
+    }
+
+    /// What became of a mail was said, whatever it was.
+    pub(super) fn settled(&mut self) {
+        self.misses = 0;
+    }
+
+    /// Whether one domain's word is to be believed that the site blocks us: one of several at a site where many are, such
+    /// as a large receiver's, may speak for itself.
+    pub(super) fn is_accused(&mut self, domain: u64, now: Timestamp) -> bool {
+        self.accusers.retain(|(known, at)| *known != domain && now.since(*at) < ACCUSED_FOR);
+        self.accusers.push((domain, now));
+        self.accusers.len() >= ACCUSERS
     }
 
     /// The site took a mail.
@@ -200,8 +230,14 @@ impl<L> Site<L> {
         self.report.said = Some((signal, reply));
     }
 
-    /// No connection was to be had. Returns whether that is news.
+    /// No connection was to be had, or it was lost. Returns whether that is news. Where other mail was answered a moment ago,
+    /// a few such tries say nothing of the site.
     pub(super) fn unreachable(&mut self, error: String, now: Timestamp) -> bool {
+        self.misses = self.misses.saturating_add(1);
+        let answered_lately = self.answered_at.is_some_and(|at| now.since(at) < LATELY);
+        if answered_lately && self.misses < MISSES {
+            return false;
+        }
         // of several tries at once the first counts
         if now >= self.unreachable_until {
             self.unreachable_until = now.plus(UNREACHABLE.after(self.failures));
@@ -285,7 +321,7 @@ impl<L> Site<L> {
         let stands = self.stands_until(now);
         let rate = self.rate.or(self.limits.per_minute.map(f64::from)).map(|per_minute| per_minute / 60.0);
         let speed = self.meter.per_second(now);
-        let per_second = rate.unwrap_or(speed).max(0.1);
+        let per_second = rate.map_or(speed.max(SPEED), |rate| rate.max(0.01));
         let is_known = self.busy_since.is_some_and(|since| now.since(since).as_secs_f64() >= SECONDS_HELD);
         let keeps = match (stands, rate) {
             (Some(until), _) if until.since(now) > LONG => Some(0),
@@ -301,7 +337,8 @@ impl<L> Site<L> {
 
     /// Until when nothing is tried, if that is known.
     fn stands_until(&self, now: Timestamp) -> Option<Timestamp> {
-        let rests = self.wait.filter(|wait| wait.reason != PaceReason::Rate).map(|wait| wait.until);
+        let stands = |reason| matches!(reason, PaceReason::Resting | PaceReason::Blocked);
+        let rests = self.wait.filter(|wait| stands(wait.reason)).map(|wait| wait.until);
         [rests, Some(self.unreachable_until)].into_iter().flatten().max().filter(|until| *until > now)
     }
 

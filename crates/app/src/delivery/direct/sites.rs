@@ -18,6 +18,8 @@ use crate::delivery::flows::Destination;
 
 /// How long it is remembered where mail for a domain goes. What name servers say is kept for longer, where they allow it.
 const KNOWN_FOR: Duration = Duration::from_secs(30);
+/// How long a way serves on while it is looked up again.
+const STALE_FOR: Duration = Duration::from_mins(10);
 /// Most domains of which that is remembered.
 const MOST_DOMAINS: usize = 20_000;
 /// How long a connection is kept that no mail uses.
@@ -123,10 +125,16 @@ impl<L> Sites<L> {
 
     /// Where mail for a domain goes, and whether that is to be looked up.
     pub(super) fn destination_of(&mut self, domain: &str, now: Timestamp) -> (Destination, bool) {
-        if let Some((known, until)) = self.domains.get(domain)
-            && (now < *until || matches!(self.targets.get(known), Some(Target::Asked)))
-        {
-            return (*known, false);
+        if let Some((known, until)) = self.domains.get_mut(domain) {
+            match self.targets.get(known) {
+                target if now < *until || matches!(target, Some(Target::Asked)) => return (*known, false),
+                // mail goes on by the known way while it is looked up again
+                Some(Target::To(_)) if now.since(*until) < STALE_FOR => {
+                    *until = now.plus(KNOWN_FOR);
+                    return (*known, true);
+                }
+                _ => {}
+            }
         }
         let destination = self.number(Target::Asked);
         self.domains.insert(domain.into(), (destination, now.plus(KNOWN_FOR)));
@@ -141,26 +149,30 @@ impl<L> Sites<L> {
         destination
     }
 
-    /// Takes note of what was found about a domain. Returns the destination under which it is known from now on.
+    /// Takes note of what was found about a domain. Returns where its mail goes that waited for it.
     pub(super) fn found(
         &mut self,
         domain: &str,
         asked: Destination,
         way: Result<(Vec<MailServer>, Need), NoWay>,
         now: Timestamp,
-    ) -> Destination {
-        match way {
-            Ok(way) => {
-                let known = self.numbers.get(&way).copied().unwrap_or_else(|| self.meet(way));
-                self.targets.remove(&asked);
-                self.domains.insert(domain.into(), (known, now.plus(KNOWN_FOR)));
-                known
-            }
-            Err(why) => {
+    ) -> Option<Destination> {
+        let has_waited = matches!(self.targets.get(&asked), Some(Target::Asked));
+        let known = match way {
+            Ok(way) => self.numbers.get(&way).copied().unwrap_or_else(|| self.meet(way)),
+            Err(why) if has_waited => {
                 self.targets.insert(asked, Target::No(why));
-                asked
+                return None;
             }
+            // the way that was known before serves until there is an answer
+            Err(NoWay::Unknown) => return None,
+            Err(why) => self.number(Target::No(why)),
+        };
+        self.domains.insert(domain.into(), (known, now.plus(KNOWN_FOR)));
+        if has_waited {
+            self.targets.remove(&asked);
         }
+        has_waited.then_some(known)
     }
 
     fn meet(&mut self, (servers, need): (Vec<MailServer>, Need)) -> Destination {
@@ -328,7 +340,7 @@ impl<L> Sites<L> {
     /// Forgets what nothing waits for any more.
     pub(super) fn forget(&mut self, queued: &HashMap<Destination, usize>, now: Timestamp) {
         self.domains.retain(|_, (destination, until)| {
-            now < *until && until.since(now) <= KNOWN_FOR
+            until.since(now) <= KNOWN_FOR && now.since(*until) < KNOWN_FOR
                 || matches!(self.targets.get(destination), Some(Target::Asked))
         });
         if self.domains.len() > MOST_DOMAINS {

@@ -26,7 +26,7 @@ fn sites(most: usize) -> Sites<u32> {
 fn known(sites: &mut Sites<u32>, domain: &str, hosts: &[&str]) -> Destination {
     let (asked, is_new) = sites.destination_of(domain, NOW);
     assert!(is_new, "{domain}");
-    sites.found(domain, asked, Ok(servers(hosts)), NOW)
+    sites.found(domain, asked, Ok(servers(hosts)), NOW).unwrap()
 }
 
 fn grant(sites: &mut Sites<u32>, site: &str, mails: u32, connections: u32) {
@@ -49,13 +49,22 @@ fn a_domain_is_asked_for_once_and_those_with_the_same_servers_go_to_the_same_pla
     assert!(is_new);
     assert_eq!(sites.destination_of("one.test", after(60)), (asked, false), "it is being looked up");
     assert_eq!(sites.admits(asked, NOW), Err(None));
-    let one = sites.found("one.test", asked, Ok(servers(&["mx.host.test"])), NOW);
+    let one = sites.found("one.test", asked, Ok(servers(&["mx.host.test"])), NOW).unwrap();
     assert_eq!(sites.destination_of("one.test", after(1)), (one, false));
     assert_eq!(known(&mut sites, "two.test", &["mx.host.test"]), one);
     let other = known(&mut sites, "three.test", &["mx2.host.test"]);
     assert_ne!(other, one);
     assert_eq!(sites.path(other).unwrap().site, sites.path(one).unwrap().site, "one site has both");
-    assert!(sites.destination_of("one.test", after(31)).1, "it is looked up again");
+    assert_eq!(
+        sites.destination_of("one.test", after(31)),
+        (one, true),
+        "it is looked up again, and serves on"
+    );
+    assert_eq!(sites.found("one.test", one, Err(NoWay::Unknown), after(32)), None);
+    assert_eq!(sites.destination_of("one.test", after(33)), (one, false));
+    let elsewhere = servers(&["mx.elsewhere.test"]);
+    assert_eq!(sites.found("one.test", one, Ok(elsewhere), after(62)), None, "others go on as before");
+    assert_ne!(sites.destination_of("one.test", after(63)).0, one);
 }
 
 #[test]
@@ -64,11 +73,14 @@ fn a_domain_without_a_way_is_admitted_to_be_told() {
     for why in [NoWay::Refused, NoWay::Nowhere, NoWay::Unknown, NoWay::Policy] {
         let domain = format!("{why:?}.test");
         let (asked, _) = sites.destination_of(&domain, NOW);
-        assert_eq!(sites.found(&domain, asked, Err(why), NOW), asked);
+        assert_eq!(sites.found(&domain, asked, Err(why), NOW), None);
         assert_eq!(sites.admits(asked, NOW), Ok(()));
         assert!(matches!(sites.begin(asked, NOW), Start::No(said) if said == why));
     }
-    assert!(matches!(sites.begin(Destination { transport: TransportNumber(0), number: 77 }, NOW), Start::Again));
+    assert!(matches!(
+        sites.begin(Destination { transport: TransportNumber(0), number: 77 }, NOW),
+        Start::Again
+    ));
 }
 
 #[test]
@@ -115,6 +127,7 @@ fn idle_connections_make_room_for_other_sites_and_end_after_a_while() {
         let (path, line, evicted) = brought(sites.begin(destination, NOW));
         assert_eq!((line, evicted), (None, (number == 2).then_some(0)), "the oldest makes room");
         sites.site(&path.site).unwrap().opened();
+        sites.tried();
         sites.keep(&path, idle(number as u32, host, after(number as u64)), NOW);
         paths.push(path);
     }
@@ -212,7 +225,7 @@ fn what_nobody_needs_is_forgotten() {
     let one = known(&mut sites, "one.test", &["mx.host.test"]);
     let two = known(&mut sites, "two.test", &["mx.other.test"]);
     grant(&mut sites, "host.test", 1, 1);
-    sites.forget(&HashMap::from([(two, 1)]), after(31));
+    sites.forget(&HashMap::from([(two, 1)]), after(61));
     assert_eq!((sites.path(one), sites.path(two).is_some()), (None, true));
     assert!(sites.site("host.test").is_none(), "its grant is over");
     assert!(sites.site("other.test").is_some());
@@ -225,7 +238,7 @@ fn a_domain_that_demands_a_valid_certificate_uses_no_other_connection() {
     let plain = known(&mut sites, "plain.test", &["mx.host.test"]);
     let (asked, _) = sites.destination_of("strict.test", NOW);
     let (hosts, _) = servers(&["mx.host.test"]);
-    let strict = sites.found("strict.test", asked, Ok((hosts, Need::Verified)), NOW);
+    let strict = sites.found("strict.test", asked, Ok((hosts, Need::Verified)), NOW).unwrap();
     assert_ne!(plain, strict);
     grant(&mut sites, "host.test", 10, 5);
     let (path, ..) = brought(sites.begin(plain, NOW));
@@ -236,7 +249,11 @@ fn a_domain_that_demands_a_valid_certificate_uses_no_other_connection() {
     sites.site("host.test").unwrap().opened();
     sites.keep(&path, Idle { is_verified: true, ..idle(2, "mx.host.test", NOW) }, NOW);
     assert_eq!(brought(sites.begin(strict, NOW)).1, Some(2));
-    assert_eq!(brought(sites.begin(plain, NOW)).1, Some(1), "one that is verified serves all, the last one first");
+    assert_eq!(
+        brought(sites.begin(plain, NOW)).1,
+        Some(1),
+        "one that is verified serves all, the last one first"
+    );
 }
 
 #[test]

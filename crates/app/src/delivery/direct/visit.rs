@@ -1,7 +1,9 @@
 //! A mail on its way to a site: the room that it takes up there, which is given back however it ends.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use mailwright_core::pacing::limits::receiver_of;
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 
@@ -16,13 +18,21 @@ pub(super) struct Visit {
     destination: Destination,
     pub(super) path: Arc<Path>,
     line: Option<Line>,
-    /// Whether it counts as a connection, and as one that is being opened.
-    has_seat: bool,
-    is_opening: bool,
+    seat: Seat,
     /// Whether the mail was tried.
     is_tried: bool,
     /// Whether it is not known yet that the site answers.
     is_try: bool,
+}
+
+/// Whether a mail counts as a connection of its site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seat {
+    /// As one that is being opened.
+    Opening,
+    Open,
+    /// No longer.
+    Left,
 }
 
 impl Visit {
@@ -33,16 +43,8 @@ impl Visit {
         line: Option<Line>,
         is_try: bool,
     ) -> Self {
-        let is_opening = line.is_none();
-        Self {
-            direct: Arc::clone(direct),
-            destination,
-            path,
-            line,
-            has_seat: true,
-            is_opening,
-            is_tried: false,
-        }
+        let seat = if line.is_none() { Seat::Opening } else { Seat::Open };
+        Self { direct: Arc::clone(direct), destination, path, line, seat, is_tried: false, is_try }
     }
 
     /// The open connection, if there is one.
@@ -54,6 +56,22 @@ impl Visit {
     pub(super) fn opened(&mut self) {
         self.is_tried = true;
         self.end_of_opening();
+    }
+
+    /// What became of the mail was said, whatever it was.
+    pub(super) fn settled(&self) {
+        if let Some(site) = self.direct.sites().site(&self.path.site) {
+            site.settled();
+        }
+    }
+
+    /// Whether a domain's word is to be believed that the site blocks us.
+    pub(super) fn is_accused(&self, domain: &str, now: Timestamp) -> bool {
+        let mut hasher = DefaultHasher::new();
+        domain.hash(&mut hasher);
+        let is_large = self.path.servers.first().is_some_and(|server| receiver_of(&server.host).is_some());
+        let mut sites = self.direct.sites();
+        !is_large || sites.site(&self.path.site).is_none_or(|site| site.is_accused(hasher.finish(), now))
     }
 
     /// The mail was tried.
@@ -104,15 +122,16 @@ impl Visit {
     /// Keeps the connection for the next mail. One that may not be kept is returned.
     pub(super) fn keep(&mut self, line: Line, now: Timestamp) -> Option<Line> {
         let (host, is_verified) = (line.host.clone(), line.is_verified);
-        self.has_seat = false;
+        self.seat = Seat::Left;
         self.direct.sites().keep(&self.path, Idle { line, host, is_verified, since: now }, now)
     }
 
     fn end_of_opening(&mut self) {
-        if std::mem::take(&mut self.is_opening)
-            && let Some(site) = self.direct.sites().site(&self.path.site)
-        {
-            site.opened();
+        if self.seat == Seat::Opening {
+            self.seat = Seat::Open;
+            if let Some(site) = self.direct.sites().site(&self.path.site) {
+                site.opened();
+            }
         }
     }
 }
@@ -130,7 +149,7 @@ impl Drop for Visit {
         {
             site.untried();
         }
-        if self.has_seat {
+        if self.seat != Seat::Left {
             sites.closed(&self.path);
         }
         drop(sites);

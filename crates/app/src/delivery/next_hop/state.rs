@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
@@ -71,11 +72,11 @@ impl State {
         if !self.refusals.is_any_kept_back() && !self.paces.is_any_slow() {
             return Vec::new();
         }
-        let withdrawn = dispatcher.withdraw(|Flow { project, destination }| {
+        let withdrawn = dispatcher.withdraw(|Flow { project, destination }, _| {
             let kept = (destination.transport == transport).then(|| self.keeps(project, now))?;
             kept.map(|(keep, _)| keep)
         });
-        let explained = withdrawn.into_iter().map(|Taken { flow: Flow { project, .. }, mails, .. }| {
+        let explained = withdrawn.into_iter().map(|Taken { lane, flow: Flow { project, .. }, mails }| {
             let codes =
                 self.refusals.codes(project).or_else(|| self.paces.codes(project)).unwrap_or_default();
             let why = format!(
@@ -83,7 +84,7 @@ impl State {
                                {codes}"
             );
             let wait = self.keeps(project, now).map_or(Duration::ZERO, |(_, wait)| wait);
-            Withdrawn { mails, wait, why }
+            Withdrawn { lane, mails, wait, why }
         });
         explained.collect()
     }
@@ -110,6 +111,7 @@ impl State {
 
 /// Mails of a project that are given back, since none is to be tried for a while.
 pub(in crate::delivery) struct Withdrawn {
+    pub(in crate::delivery) lane: Lane,
     pub(in crate::delivery) mails: Vec<Claimed>,
     pub(in crate::delivery) wait: Duration,
     pub(in crate::delivery) why: String,

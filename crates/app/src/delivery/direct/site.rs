@@ -180,10 +180,8 @@ impl<L> Site<L> {
         now < self.grant.until && self.open > self.grant.connections
     }
 
-    /// The site answered: it can be reached.
+    /// The site answered.
     pub(super) fn reached(&mut self, now: Timestamp) {
-        self.failures = 0;
-        self.unreachable_until = Timestamp(0);
         self.answers_until = now.plus(ANSWERS_FOR);
         self.answered_at = Some(now);
     }
@@ -193,9 +191,11 @@ impl<L> Site<L> {
         self.failures == 0 && now < self.answers_until
     }
 
-    /// What became of a mail was said, whatever it was.
+    /// What became of a mail was said, whatever it was: the site can be reached, and does not lose what it is given.
     pub(super) fn settled(&mut self) {
         self.misses = 0;
+        self.failures = 0;
+        self.unreachable_until = Timestamp(0);
     }
 
     /// Whether one domain's word is to be believed that the site blocks us: one of several at a site where many are, such

@@ -160,6 +160,7 @@ fn a_site_that_cannot_be_reached_is_tried_by_one_mail_at_a_time() {
     let site = sites.site("host.test").unwrap();
     site.opened();
     site.reached(NOW);
+    site.settled();
     assert_eq!(sites.admits(one, after(2)), Ok(()));
 }
 
@@ -273,4 +274,23 @@ fn sites_that_do_not_answer_leave_half_of_the_connections_to_those_that_do() {
     assert_eq!((sites.admits(silent[2], NOW), sites.admits(good, NOW)), (Err(None), Ok(())));
     sites.tried();
     assert_eq!(sites.admits(silent[2], NOW), Ok(()));
+}
+
+#[test]
+fn a_site_that_loses_every_mail_is_tried_ever_more_rarely() {
+    let mut sites = sites(8);
+    known(&mut sites, "one.test", &["mx.host.test"]);
+    let site = sites.site("host.test").unwrap();
+    let mut now = NOW;
+    let mut pauses = Vec::new();
+    for _ in 0..6 {
+        // the envelope is taken, and the connection lost after the content
+        site.reached(now);
+        site.unreachable("lost".into(), now);
+        if let Err(Some(until)) = site.admits(now) {
+            pauses.push(until.since(now).as_secs());
+            now = until;
+        }
+    }
+    assert_eq!(pauses, [2, 4, 8, 16], "two may be accidents");
 }

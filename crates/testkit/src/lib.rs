@@ -43,6 +43,7 @@ pub mod dns;
 pub mod events;
 mod http;
 pub mod mail_in;
+mod moto;
 pub mod net;
 pub mod payments;
 pub mod policy;

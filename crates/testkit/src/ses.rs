@@ -1,13 +1,8 @@
 //! A service that takes mail as Amazon SES does: `moto`, an independent imitation, with a key.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Mutex;
-
 use serde_json::{Value, json};
 
-use crate::net::free_port;
-use crate::python::interpreter;
+use crate::moto::Moto;
 
 /// A mail that was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,54 +18,29 @@ pub struct TakenMail {
 /// A running service.
 #[derive(Debug)]
 pub struct SesService {
-    child: Child,
-    talk: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
-    port: u16,
-    key_id: String,
-    secret: String,
+    moto: Moto,
 }
 
 impl SesService {
     /// Starts one that has verified no domain. It refuses requests that are not signed with its key.
     pub fn start() -> Self {
-        let port = free_port();
-        let mut child = Command::new(interpreter())
-            .args(["-W", "ignore"])
-            .arg(crate::workspace_root().join("scripts/ses-by-moto.py"))
-            .arg(port.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut answers = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        answers.read_line(&mut line).unwrap();
-        assert!(
-            !line.is_empty(),
-            "moto does not serve SES: are the packages of tests/requirements.txt installed?"
-        );
-        let key: Value = serde_json::from_str(&line).unwrap();
-        let text = |name: &str| key[name].as_str().unwrap().to_owned();
-        let (key_id, secret) = (text("keyId"), text("secret"));
-        let talk = Mutex::new((child.stdin.take().unwrap(), answers));
-        Self { child, talk, port, key_id, secret }
+        Self { moto: Moto::start("ses-by-moto.py") }
     }
 
     /// The URL of the transport, by a port that leads to the service.
     pub fn url(&self, port: u16) -> String {
-        let secret = self.secret.replace('/', "%2F").replace('+', "%2B");
-        format!("ses://{}:{secret}@eu-central-1?endpoint=http://127.0.0.1:{port}", self.key_id)
+        let secret = self.moto.secret.replace('/', "%2F").replace('+', "%2B");
+        format!("ses://{}:{secret}@eu-central-1?endpoint=http://127.0.0.1:{port}", self.moto.key_id)
     }
 
     /// Its port on 127.0.0.1.
     pub fn port(&self) -> u16 {
-        self.port
+        self.moto.port
     }
 
     /// The key, which must not be found elsewhere.
     pub fn secret(&self) -> &str {
-        &self.secret
+        &self.moto.secret
     }
 
     /// Takes mail from a domain from now on.
@@ -99,18 +69,6 @@ impl SesService {
     }
 
     fn say(&self, name: &str, value: &Value) -> Value {
-        let mut talk = self.talk.lock().unwrap();
-        writeln!(talk.0, "{}", json!({"name": name, "value": value})).unwrap();
-        talk.0.flush().unwrap();
-        let mut line = String::new();
-        talk.1.read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap()
-    }
-}
-
-impl Drop for SesService {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.moto.say(&json!({"name": name, "value": value}).to_string())
     }
 }

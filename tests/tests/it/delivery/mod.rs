@@ -44,6 +44,17 @@ async fn txt_records(app: &App) -> Vec<(String, String)> {
     txt.map(|record| (text(&record["name"]).to_owned(), text(&record["value"]).to_owned())).collect()
 }
 
+/// By which transport a mail was sent.
+fn sent_by(email: &Value) -> String {
+    text(&attempts(email).last().expect("an attempt")["transport"]).to_owned()
+}
+
+/// A mail to an address, once it is sent.
+async fn sent(app: &App, to: &str) -> Value {
+    let id = app.send_to(to).await;
+    app.email_in(&id, &["SENT"]).await
+}
+
 /// The attempts of an email, first one first.
 fn attempts(email: &Value) -> Vec<Value> {
     let mut attempts = items(&email["attempts"]).to_vec();

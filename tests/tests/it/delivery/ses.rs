@@ -7,10 +7,10 @@ use mailwright_testkit::python::verify_dkim;
 use mailwright_testkit::ses::SesService;
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::sns::{NotificationService, TOPIC, now};
-use mailwright_testkit::{App, Engine, Value, both_engines, json};
+use mailwright_testkit::{App, Engine, both_engines, json};
 use mailwright_tests::text;
 
-use crate::delivery::{attempts, codes, settled, txt_records};
+use crate::delivery::{attempts, codes, sent, sent_by, settled, txt_records};
 
 async fn app_with(engine: Engine, ses: &SesService) -> App {
     App::builder(engine).env("MAILWRIGHT_TRANSPORT", ses.url(ses.port())).start().await
@@ -31,15 +31,6 @@ fn with_relay(ses: &SesService, port: u16, relay: &ScriptedServer) -> String {
         ses.url(port),
         relay.port
     )
-}
-
-fn sent_by(email: &Value) -> String {
-    text(&attempts(email).last().expect("an attempt")["transport"]).to_owned()
-}
-
-async fn sent(app: &App, to: &str) -> Value {
-    let id = app.send_to(to).await;
-    app.email_in(&id, &["SENT"]).await
 }
 
 both_engines! {

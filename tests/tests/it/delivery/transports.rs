@@ -5,10 +5,10 @@ use std::time::Duration;
 use mailwright_testkit::dns::FakeDns;
 use mailwright_testkit::net::free_port;
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
-use mailwright_testkit::{App, Engine, Value, both_engines, json};
+use mailwright_testkit::{App, Engine, both_engines, json};
 use mailwright_tests::{as_project, text};
 
-use crate::delivery::{attempts, settled};
+use crate::delivery::{sent, sent_by, settled};
 
 /// A file with two relays and routes.
 fn two(first: &ScriptedServer, second: &ScriptedServer, routes: &str) -> String {
@@ -24,14 +24,12 @@ async fn accepting() -> ScriptedServer {
     ScriptedServer::start(|_, _| Answer::Accept).await
 }
 
-/// By which transport a mail was sent.
-fn sent_by(email: &Value) -> String {
-    text(&attempts(email).last().expect("an attempt")["transport"]).to_owned()
-}
-
-async fn sent(app: &App, to: &str) -> Value {
-    let id = app.send_to(to).await;
-    app.email_in(&id, &["SENT"]).await
+async fn waits_for_the_first(app: &App, id: &str) {
+    app.eventually("it waits for the first", async || {
+        let email = app.email(id).await;
+        email["error"].as_str()?.contains("transport first takes none").then_some(())
+    })
+    .await;
 }
 
 both_engines! {
@@ -142,10 +140,7 @@ both_engines! {
         // the others leave by the second
         assert_eq!(sent_by(&sent(&app, "b@example.com").await), "second");
         app.advance(Duration::from_mins(1)).await;
-        app.eventually("it waits for the first", async || {
-            let email = app.email(&id).await;
-            email["error"].as_str()?.contains("transport first takes none").then_some(())
-        }).await;
+        waits_for_the_first(&app, &id).await;
         first.start_again().await;
         app.advance(Duration::from_mins(1)).await;
         let email = app.email_in(&id, &["SENT"]).await;
@@ -166,10 +161,7 @@ both_engines! {
         app.restart().await;
         assert_eq!(sent_by(&sent(&app, "b@example.com").await), "second");
         app.advance(Duration::from_mins(1)).await;
-        app.eventually("it waits for the first", async || {
-            let email = app.email(&id).await;
-            email["error"].as_str()?.contains("transport first takes none").then_some(())
-        }).await;
+        waits_for_the_first(&app, &id).await;
         first.start_again().await;
         app.advance(Duration::from_mins(1)).await;
         app.email_in(&id, &["SENT"]).await;

@@ -203,6 +203,10 @@ impl Delivery {
     }
 
     fn place_of(self: &Arc<Self>, lane: Lane, mail: &Claimed) -> Place {
+        // where there is no choice, it waits where it goes
+        if let [only] = &self.outlets.all[..] {
+            return Place::To(self.destination_by(only, mail));
+        }
         let Some(routes) = self.outlets.routes() else {
             let why = "The mail waits until the routes are known.".into();
             return Place::Nowhere(Shut { wait: HELD, why, counts: false });
@@ -223,8 +227,6 @@ impl Delivery {
             let destination = self.destination_by(outlet, mail);
             match self.is_shut(outlet, destination, mail.project) {
                 None => return Place::To(destination),
-                // where there is no choice, it waits where it goes
-                Some(_) if self.outlets.all.len() == 1 => return Place::To(destination),
                 Some(shut) if nowhere.as_ref().is_none_or(|known| shut.wait < known.wait) => {
                     nowhere = Some(shut);
                 }

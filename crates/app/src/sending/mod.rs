@@ -6,6 +6,7 @@ pub mod content;
 pub mod domain;
 pub mod email;
 pub(crate) mod footer;
+mod headers;
 pub mod held;
 pub mod idempotency;
 pub(crate) mod key_pool;

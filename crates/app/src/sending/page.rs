@@ -20,6 +20,7 @@ use mailwright_store::body;
 use mailwright_store::feedback::inbound::{self, Contents};
 use mailwright_store::sending::email::{self as store, Email, Source};
 use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 
 use crate::App;
 use crate::delivery::mailbox;
@@ -171,6 +172,7 @@ impl App {
 
     /// A page of some HTML.
     fn page(&self, html: &str, pictures: &[Picture<'_>]) -> String {
+        let html = &*self.without_background(html);
         let mut page = String::with_capacity(BEGIN.len() + html.len());
         page.push_str(BEGIN);
         let (mut from, mut room) = (0, MOST_PICTURES);
@@ -190,6 +192,16 @@ impl App {
         }
         page.push_str(&html[from..]);
         page
+    }
+
+    /// HTML without the address of the background by which opens are counted. A mail has one.
+    fn without_background<'h>(&self, html: &'h str) -> Cow<'h, str> {
+        let background =
+            html.rsplit_once("background-image:url('").and_then(|(_, rest)| rest.split_once("')"));
+        match background {
+            Some((address, _)) if self.counts_opens(address) => Cow::Owned(html.replace(address, NO_PICTURE)),
+            _ => Cow::Borrowed(html),
+        }
     }
 
     /// Whether an address is that of the picture by which opens are counted.

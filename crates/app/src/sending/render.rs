@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::custom_data::Data;
-use mailwright_core::email::EmailSource;
-use mailwright_core::ids::{ContactId, ProjectId};
+use mailwright_core::ids::ContactId;
 use mailwright_core::template::TemplateType;
 use mailwright_core::template_language::{Escape, MAX_OUTPUT, Mark, Scope, Template, escape_html};
 use mailwright_mail::message::{Mailbox, Message};
@@ -19,10 +18,8 @@ use mailwright_store::sending::email::Claimed;
 use crate::feedback::tracked::{Addresses, track};
 use crate::sending::content::{Prepared, Spot};
 use crate::sending::footer::Footers;
+use crate::sending::headers;
 use crate::settings::BaseUrl;
-
-/// The longest list identifier (RFC 2919 section 2).
-const MAX_LIST_ID: usize = 255;
 
 /// A mail ready for the wire.
 pub(crate) struct Rendered {
@@ -126,7 +123,7 @@ pub(crate) fn render(
         subject: &subject,
         html: &html,
         text: text.as_deref(),
-        headers: &headers(mail, content, (&links, base_url.is_https()), footers.project.id),
+        headers: &headers::of(mail, content, (&links.unsubscribe, base_url.is_https()), footers.project.id),
         attachments: &content.attachments,
         message_id: &mail.message_id,
         date: mail.first_attempt_at.unwrap_or(mail.created_at),
@@ -286,47 +283,6 @@ impl Writer<'_> {
 /// A rendered value can hold line ends; a subject cannot.
 fn single_line(text: &str) -> String {
     text.split(['\r', '\n']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ").replace('\0', "")
-}
-
-/// The service's own headers, then the sender's, which come last and so win (reference 4.4).
-fn headers(
-    mail: &Claimed,
-    content: &Prepared,
-    (links, are_https): (&Links, bool),
-    project: ProjectId,
-) -> Vec<(String, String)> {
-    let mut headers = Vec::new();
-    let mut add = |name: &str, value: String| headers.push((name.to_owned(), value));
-    let marketing = mail.kind == TemplateType::Marketing;
-    let campaign = mail.source == EmailSource::Campaign || mail.campaign.is_some();
-    let workflow = mail.source == EmailSource::Workflow;
-    // what a campaign or a workflow sends without a footer is bulk as well, and receivers want a way out of it
-    let is_list = marketing || ((campaign || workflow) && mail.kind != TemplateType::Transactional);
-    // who sets one of the pair takes over both
-    let own = content.headers.iter().any(|(name, _)| {
-        name.eq_ignore_ascii_case("List-Unsubscribe") || name.eq_ignore_ascii_case("List-Unsubscribe-Post")
-    });
-    if (is_list || content.has_subscription_link()) && !own {
-        add("List-Unsubscribe", format!("<{}>", links.unsubscribe));
-        // RFC 8058 section 3.1 asks for https, and programs show no button without
-        if are_https {
-            add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned());
-        }
-    }
-    if is_list {
-        let id = format!("{}.{}", project, mail.from.domain());
-        if id.len() <= MAX_LIST_ID {
-            add("List-Id", format!("<{id}>"));
-        }
-    }
-    if is_list || campaign {
-        add("Precedence", "bulk".to_owned());
-        add("Auto-Submitted", "auto-generated".to_owned());
-        // not `All`: that asks Exchange to keep bounces back as well (MS-OXCMAIL section 2.1.3.2.20)
-        add("X-Auto-Response-Suppress", "OOF, AutoReply".to_owned());
-    }
-    headers.extend(content.headers.iter().cloned());
-    headers
 }
 
 #[cfg(test)]

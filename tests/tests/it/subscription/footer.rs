@@ -49,7 +49,7 @@ both_engines! {
                 let link = format!("<a href=\"{}/{page}/{}?e={mail}&amp;t=", app.base_url(), text(&known["id"]));
                 assert!(footer.contains(&link), "{link}: {html}");
             }
-            assert!(footer.contains("</div><img ") && footer.ends_with("></BODY></html>"), "{html}");
+            assert!(footer.contains("</div><div style=\"background-image:") && footer.ends_with("></BODY></html>"), "{html}");
             assert!(text(&captured["text"]).contains(words[0]), "the text part has it too: {captured}");
         }
     }

@@ -98,10 +98,12 @@ pub(super) async fn make(
 /// domains that the project may send from.
 async fn letter(tx: &mut Tx<'_>, app: &App, number: ProjectNumber) -> Result<Option<Letter>> {
     let contents = app.contents();
+    // no answer of a machine may come back to it (RFC 3834)
+    let headers = [("Auto-Submitted".to_owned(), "auto-generated".to_owned())];
     if let Some(id) = project::confirmation_template(tx, number).await?
         && let Some(found) = template::get(tx, number, id).await?
     {
-        let (mut content, _) = compose(found.subject, found.body, None, &[], &[], Some(false));
+        let (mut content, _) = compose(found.subject, found.body, None, &headers, &[], Some(false));
         let prepared = contents.prepare(number, &mut content, &[]);
         if prepared.names.contains(LINK) {
             let (from, reply_to) = (found.from, found.reply_to);
@@ -125,7 +127,7 @@ async fn letter(tx: &mut Tx<'_>, app: &App, number: ProjectNumber) -> Result<Opt
     let Some(from) = first.and_then(|(_, name)| EmailAddress::parse(&format!("{SENDER}@{name}"))) else {
         return Ok(None);
     };
-    let (mut content, _) = compose(SUBJECT.to_owned(), BODY.to_owned(), None, &[], &[], Some(false));
+    let (mut content, _) = compose(SUBJECT.to_owned(), BODY.to_owned(), None, &headers, &[], Some(false));
     let prepared = contents.prepare(number, &mut content, &[]);
     Ok(Some(Letter { content, prepared, template: None, from, from_name: None, reply_to: None }))
 }

@@ -56,7 +56,8 @@ async fn campaigns_of_every_type_have_their_headers_in_order() {
                 "audienceType": "FILTERED", "audienceCondition": tree,
             });
             let campaign = post.app.post("/campaigns").json(&draft).send().await.assert_status(201).json();
-            let path = format!("/campaigns/{}/send", text(&campaign["data"]["id"]));
+            let id = text(&campaign["data"]["id"]);
+            let path = format!("/campaigns/{id}/send");
             post.app.post(&path).json(&json!({})).send().await.assert_status(200);
             let received =
                 post.app.eventually("the mail", async || post.server.received_for(&to).pop()).await;
@@ -78,20 +79,26 @@ async fn campaigns_of_every_type_have_their_headers_in_order() {
                 }
                 expected.push("List-Id: <PROJECT.acme.test>".to_owned());
                 let signed: Vec<&str> = items(&signature["headers"]).iter().map(text).collect();
-                for name in
-                    ["list-id", "list-unsubscribe", "list-unsubscribe-post", "precedence", "auto-submitted"]
-                {
+                for name in [
+                    "list-id",
+                    "list-unsubscribe",
+                    "list-unsubscribe-post",
+                    "precedence",
+                    "auto-submitted",
+                    "feedback-id",
+                ] {
                     assert!(signed.contains(&name), "{name} in {signed:?}");
                 }
             }
-            for line in [
-                "Precedence: bulk",
-                "Auto-Submitted: auto-generated",
-                "X-Auto-Response-Suppress: OOF, AutoReply",
-                "MIME-Version: 1.0",
-            ] {
-                expected.push(line.to_owned());
-            }
+            let source = if is_list { "campaign" } else { "transactional" };
+            let sender = &post.app.project_id()[24..];
+            expected.extend([
+                "Precedence: bulk".to_owned(),
+                "X-Auto-Response-Suppress: OOF, AutoReply".to_owned(),
+                "Auto-Submitted: auto-generated".to_owned(),
+                format!("Feedback-ID: {id}:{}:{source}:{sender}", kind.to_lowercase()),
+                "MIME-Version: 1.0".to_owned(),
+            ]);
             assert_eq!(frame(&post, &email, &received), expected, "{kind} over {base}");
             let parsed = parsed(&received);
             let html = text(&part(&parsed["part"], "text/html").expect("HTML")["text"]);

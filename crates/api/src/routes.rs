@@ -181,6 +181,7 @@ fn campaign_routes() -> &'static [Operations] {
         || routes!(domain::list),
         || routes!(domain::add),
         || routes!(domain::verify),
+        || routes!(domain::rotate_keys),
         || routes!(domain::delete),
         || routes!(email::list),
         || routes!(email::get),

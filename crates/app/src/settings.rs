@@ -278,8 +278,12 @@ pub struct DomainSettings {
     pub check_interval: Duration,
     /// What SPF records should contain, such as `include:spf.example.net`.
     pub spf: Option<String>,
-    /// Kind of new DKIM keys.
+    /// Kind of the keys that prove domains.
     pub key_type: mailwright_mail::dkim::KeyType,
+    /// Whether domains have a second key, of the other kind.
+    pub second_key: bool,
+    /// After how long new keys are made; `None` for never.
+    pub key_lifetime: Option<Duration>,
     /// First label of the names under sender domains to which bounces return.
     pub return_path_label: String,
     /// First label of the names under sender domains that tracked links have.

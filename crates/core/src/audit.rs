@@ -75,6 +75,10 @@ names! {
         DomainAdded = "domain.added",
         /// A sender domain got another key.
         DomainRenewed = "domain.renewed",
+        /// New keys were made for a sender domain.
+        DomainKeyMade = "domain.key_made",
+        /// A key of a sender domain was replaced by the new one, whose record was found.
+        DomainKeyReplaced = "domain.key_replaced",
         /// A sender domain was removed.
         DomainRemoved = "domain.removed",
         /// A contact was deleted.

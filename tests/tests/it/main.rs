@@ -11,6 +11,7 @@ mod contacts;
 mod copies;
 mod custom_data;
 mod delivery;
+mod domain_keys;
 mod domains;
 mod edge;
 mod editor;

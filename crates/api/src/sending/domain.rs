@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use mailwright_app::sending::domain::DomainWithRecords;
 use mailwright_app::{App, Error, Resource};
 use mailwright_core::address::DomainName;
+use mailwright_core::domain::KeyRole;
 use mailwright_core::ids::{DomainId, ProjectId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -32,11 +33,24 @@ pub(crate) struct DomainView {
     status: &'static str,
     /// The DNS records to create.
     records: Vec<RecordView>,
+    /// The names of the DNS records of keys that were replaced. They should stay until the time given.
+    former_keys: Vec<FormerKeyView>,
     project_id: ProjectId,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
+}
+
+/// The DNS record of a key that was replaced.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FormerKeyView {
+    /// The complete name.
+    name: String,
+    /// From when on it can be removed.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    remove_after: Option<Timestamp>,
 }
 
 /// A DNS record to create.
@@ -62,8 +76,15 @@ pub(crate) struct RecordView {
 
 impl DomainView {
     fn new(found: DomainWithRecords, project: &Project) -> Self {
-        let DomainWithRecords { domain, records } = found;
+        let DomainWithRecords { domain, records, keys } = found;
+        let former = keys.into_iter().filter(|key| key.role == KeyRole::Former);
         Self {
+            former_keys: former
+                .map(|key| FormerKeyView {
+                    name: format!("{}._domainkey.{}", key.selector, domain.name),
+                    remove_after: key.remove_after,
+                })
+                .collect(),
             id: domain.id,
             domain: domain.name.to_string(),
             verified: domain.verified,
@@ -158,6 +179,25 @@ pub(crate) async fn verify(
 ) -> Result<Json<DomainView>> {
     let checked = app.verify_domain(&project, params::id(&id, Resource::Domain)?).await?;
     Ok(Json(DomainView::new(checked, &project)))
+}
+
+/// Replace the keys of a domain
+///
+/// Makes new DKIM keys, whose records are listed with the others. A key is replaced once the record of the new one is
+/// found; the record of the old one should stay for a week after that.
+#[utoipa::path(post, path = "/domains/{id}/rotate-keys", tag = "Domains", operation_id = "rotateDomainKeys", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)),
+    responses(
+        (status = 200, body = DomainView), (status = 404, body = ErrorEnvelope),
+        (status = 409, description = "New keys wait for their records already", body = ErrorEnvelope)))]
+pub(crate) async fn rotate_keys(
+    State(app): State<App>,
+    ProjectAccess(project, caller, _): ProjectAccess<ManageDomains>,
+    PathText(id): PathText,
+) -> Result<Json<DomainView>> {
+    let id = params::id(&id, Resource::Domain)?;
+    let rotated = app.rotate_domain_keys(&project, &caller.actor, id).await?;
+    Ok(Json(DomainView::new(rotated, &project)))
 }
 
 /// A removal.

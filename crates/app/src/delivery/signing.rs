@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::ids::ProjectNumber;
-use mailwright_mail::dkim::{KeyType, SigningKey};
+use mailwright_core::time::Timestamp;
+use mailwright_mail::dkim::{DkimError, KeyType, SigningKey};
 use mailwright_mail::domain::Purpose;
 use mailwright_store::body;
 use mailwright_store::sending::domain::{self, StoredKey};
+use mailwright_store::sending::domain_key::{self, Second};
 
 use super::remembered::Remembered;
 use crate::App;
 use crate::error::{Error, Result};
 use crate::secret::{DKIM, InstanceSecret};
-use crate::sending::domain::{Obstacle, has_record};
+use crate::sending::domain::{Obstacle, has_key, has_record};
 use crate::settings::DomainSettings;
 
 /// Whether mail of a domain may be signed.
@@ -28,14 +30,22 @@ pub(super) enum Signing {
 
 /// What mail of a domain needs.
 pub(super) struct DomainKey {
-    pub(super) selector: String,
-    pub(super) key: SigningKey,
+    /// What it is signed with: the key that proves the domain, and one of the other kind where its record was found.
+    signers: Vec<(String, SigningKey)>,
     /// The name under the domain to which bounces return, where the domain has one.
     pub(super) return_path: Option<String>,
     /// The name under the domain that tracked links have, where the domain has one.
     pub(super) tracking: Option<String>,
     /// Whether mail for the domain comes here.
     pub(super) receives: bool,
+}
+
+impl DomainKey {
+    /// The signatures of a message, each a complete header. That of the key that proves the domain comes first, because
+    /// some receivers look at the first alone.
+    pub(super) fn sign(&self, domain: &str, raw: &[u8], at: Timestamp) -> Result<String, DkimError> {
+        self.signers.iter().map(|(selector, key)| key.sign(domain, selector, raw, at)).collect()
+    }
 }
 
 #[derive(Clone)]
@@ -62,11 +72,18 @@ impl SigningKeys {
             return Ok(Signing::Key(known.key));
         }
         let (wanted, leaves) = (domain.clone(), app.mail_leaves());
-        let stored =
-            app.read(body!(async |rx| domain::signing_key(rx, wanted.0, &wanted.1, leaves).await)).await?;
+        let stored = app.read(body!(async |rx| {
+            let key = domain::signing_key(rx, wanted.0, &wanted.1, leaves).await?;
+            let second = match &key {
+                Some(_) => domain_key::second(rx, wanted.0, &wanted.1).await?,
+                None => None,
+            };
+            Ok(key.map(|key| (key, second)))
+        }));
+        let stored = stored.await?;
         // that there is none is not remembered: the mails of a domain that was just added again must not fail for it
-        let Some(stored) = stored else { return Ok(Signing::Removed) };
-        let signing = open(&app.settings().domains, &app.0.secret, name, stored)?;
+        let Some((stored, second)) = stored else { return Ok(Signing::Removed) };
+        let signing = open(&app.settings().domains, &app.0.secret, name, stored, second)?;
         if let Signing::Key(key) = &signing {
             self.0.put(domain, KnownKey { changes, key: Arc::clone(key) }, now);
         }
@@ -80,6 +97,7 @@ fn open(
     secret: &InstanceSecret,
     domain: &str,
     stored: StoredKey,
+    second: Option<Second>,
 ) -> Result<Signing> {
     if !stored.may_send {
         return Ok(Signing::Withheld(Obstacle::Unverified));
@@ -89,17 +107,28 @@ fn open(
         return Ok(Signing::Withheld(Obstacle::Unopened));
     };
     let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
+    let second = second.filter(|(selector, ..)| has_key(&stored.last_check, selector));
     let found =
         |purpose, label: &str| has_record(&stored.last_check, purpose).then(|| format!("{label}.{domain}"));
     let return_path = found(Purpose::ReturnPath, &settings.return_path_label);
     let tracking = found(Purpose::Tracking, &settings.tracking_label);
     Ok(Signing::Key(Arc::new(DomainKey {
-        selector: stored.selector,
-        key,
+        signers: std::iter::once((stored.selector, key))
+            .chain(second.and_then(|second| open_second(secret, second)))
+            .collect(),
         return_path,
         tracking,
         receives: stored.receives,
     })))
+}
+
+/// Decrypts a second key. One that cannot be used leaves the mail with one signature.
+fn open_second(
+    secret: &InstanceSecret,
+    (selector, kind, private_key): Second,
+) -> Option<(String, SigningKey)> {
+    let der = secret.open(DKIM, &private_key).ok()?;
+    Some((selector, SigningKey::from_der(KeyType::parse(&kind)?, &der).ok()?))
 }
 
 #[cfg(test)]
@@ -120,21 +149,39 @@ mod tests {
                 private_key: private_key.clone(),
                 may_send: true,
                 receives: true,
-                last_check: json!([{ "purpose": "return_path", "status": "found" }]),
+                last_check: json!([
+                    { "purpose": "return_path", "status": "found" },
+                    { "purpose": "dkim", "name": "mw2._domainkey.acme.test", "status": "found" },
+                    { "purpose": "dkim", "name": "mw3._domainkey.acme.test", "status": "missing" },
+                ]),
             };
             let settings = DomainSettings {
                 check_interval: Duration::from_secs(1),
                 spf: None,
                 key_type: kind,
+                second_key: true,
+                key_lifetime: None,
                 return_path_label: "bounce".into(),
                 tracking_label: "track".into(),
             };
-            let open = |stored| open(&settings, &secret, "acme.test", stored);
-            let Signing::Key(known) = open(stored(kind.as_str())).unwrap() else { panic!("no key") };
-            assert_eq!(known.key.kind(), kind);
+            let open = |stored, second| open(&settings, &secret, "acme.test", stored, second);
+            let (other, _) = SigningKey::generate(kind.other()).unwrap();
+            let other = secret.seal(DKIM, &other).unwrap();
+            for (selector, is_used) in [("mw2", true), ("mw3", false), ("mw", false)] {
+                let second = (selector.to_owned(), kind.other().as_str().to_owned(), other.clone());
+                let Signing::Key(known) = open(stored(kind.as_str()), Some(second)).unwrap() else {
+                    panic!("no key")
+                };
+                let signed = known.sign("acme.test", b"From: a@acme.test\r\n\r\n", Timestamp(0)).unwrap();
+                let named = |kind: KeyType| signed.find(&format!("a={}-sha256", kind.as_str()));
+                assert!(named(kind).is_some(), "{signed}");
+                assert_eq!(named(kind.other()) > named(kind), is_used, "{selector}: {signed}");
+            }
+            let Signing::Key(known) = open(stored(kind.as_str()), None).unwrap() else { panic!("no key") };
+            assert_eq!(known.signers[0].1.kind(), kind);
             assert_eq!(known.return_path.as_deref(), Some("bounce.acme.test"));
             assert_eq!(known.tracking, None);
-            let unknown = open(stored("ed448")).unwrap();
+            let unknown = open(stored("ed448"), None).unwrap();
             assert!(matches!(unknown, Signing::Withheld(Obstacle::UnknownKey)));
         }
     }

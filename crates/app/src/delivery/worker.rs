@@ -112,8 +112,7 @@ impl Delivery {
             )
             .map_err(|_| unrenderable(&outgrown(content.room)))?;
             let signature = key
-                .key
-                .sign(mail.from.domain(), &key.selector, &rendered.raw, date)
+                .sign(mail.from.domain(), &rendered.raw, date)
                 .map_err(|e| Error::Internal(e.to_string()))?;
             let envelope_sender = app.envelope_sender(&mail, key.return_path.as_deref());
             let is_own = footers.project.is_system();

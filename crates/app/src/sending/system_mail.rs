@@ -19,6 +19,7 @@ use mailwright_core::names;
 use mailwright_core::project::{self as core, Project};
 use mailwright_mail::domain::Purpose;
 use mailwright_store::body;
+use mailwright_store::project::member;
 use mailwright_store::sending::domain;
 use mailwright_store::sending::email::Claimed;
 use mailwright_store::{Tx, project};
@@ -29,6 +30,7 @@ use crate::App;
 use crate::delivery::mailbox::Message;
 use crate::error::{Error, Result};
 use crate::project::key::Token;
+use crate::project::member::MOST;
 use crate::sending::send::{self, Operation};
 
 /// Name of the project and of the sender.
@@ -199,6 +201,20 @@ impl App {
         values.insert("project".into(), without_links(&about.name).as_ref().into());
         let html = self::letter(letter.subject, &letter.text, "", letter.after);
         self.own_operation(&sender.project, sender.from.clone(), to, (letter.subject, html), values)
+    }
+
+    /// Writes a mail to all members of a project.
+    pub(crate) async fn write_to_members(
+        &self,
+        tx: &mut Tx<'_>,
+        sender: &SystemSender,
+        project: &Project,
+        letter: &Letter,
+    ) -> Result<()> {
+        let members = member::list(tx, project.number, MOST).await?;
+        let mails: Vec<_> =
+            members.into_iter().map(|member| self.letter(sender, member.email, project, letter)).collect();
+        enqueue(tx, &mails).await
     }
 
     /// Tells the workers that own mails are due.

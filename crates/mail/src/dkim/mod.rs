@@ -65,6 +65,14 @@ impl KeyType {
         [Self::Rsa2048, Self::Ed25519].into_iter().find(|kind| kind.as_str() == name)
     }
 
+    /// The other kind.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Rsa2048 => Self::Ed25519,
+            Self::Ed25519 => Self::Rsa2048,
+        }
+    }
+
     /// The name in the `k=` tag of the record and, before `-sha256`, in the `a=` tag of the signature.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -121,15 +121,29 @@ pub struct RecordCheck {
     pub found: Vec<String>,
 }
 
+/// A DKIM key, as it is published.
+#[derive(Debug, Clone)]
+pub struct PublishedKey<'a> {
+    /// The selector.
+    pub selector: &'a str,
+    /// The value of the record, as [`crate::dkim::dkim_record`] makes it.
+    pub record: String,
+}
+
+impl PublishedKey<'_> {
+    /// The name of its record.
+    pub fn name(&self, domain: &str) -> String {
+        format!("{}._domainkey.{domain}", self.selector)
+    }
+}
+
 /// How a domain sends.
 #[derive(Debug, Clone, Copy)]
 pub struct SenderIdentity<'a> {
     /// The domain of the sender's address.
     pub domain: &'a str,
-    /// The selector of the key.
-    pub selector: &'a str,
-    /// The value of the key's record, as [`crate::dkim::dkim_record`] makes it.
-    pub dkim_record_value: &'a str,
+    /// The keys: that which proves the domain first.
+    pub keys: &'a [PublishedKey<'a>],
     /// What an SPF record has to contain, such as `include:spf.example.net`; `None` when SPF does not matter, as with a
     /// return path under another domain.
     pub spf_mechanism: Option<&'a str>,
@@ -160,17 +174,20 @@ impl Pointer<'_> {
 
 /// The records to create: the required one first.
 pub fn expected_records(id: &SenderIdentity<'_>) -> Vec<ExpectedRecord> {
-    let SenderIdentity { domain, selector, .. } = id;
+    let SenderIdentity { domain, .. } = id;
     let txt = |purpose, name: String, value: String| ExpectedRecord {
         purpose,
         kind: RecordType::Txt,
         name,
         value,
         priority: None,
-        required: purpose == Purpose::Dkim,
+        required: false,
     };
-    let mut records =
-        vec![txt(Purpose::Dkim, format!("{selector}._domainkey.{domain}"), id.dkim_record_value.to_owned())];
+    let mut records: Vec<_> =
+        id.keys.iter().map(|key| txt(Purpose::Dkim, key.name(domain), key.record.clone())).collect();
+    if let Some(first) = records.first_mut() {
+        first.required = true;
+    }
     if let Some(mechanism) = id.spf_mechanism {
         records.push(txt(Purpose::Spf, (*domain).to_owned(), format!("v=spf1 {mechanism} ~all")));
     }

@@ -4,10 +4,11 @@ const KEY: &str = "v=DKIM1; k=rsa; p=MIIBIjANBg+/kq==";
 
 #[test]
 fn the_records_to_create_are_listed() {
+    let keys = [("mw1", KEY), ("mw2", "v=DKIM1; k=ed25519; p=11q")]
+        .map(|(selector, record)| PublishedKey { selector, record: record.into() });
     let mut id = SenderIdentity {
         domain: "example.com",
-        selector: "mw1",
-        dkim_record_value: KEY,
+        keys: &keys,
         spf_mechanism: Some("include:spf.example.net"),
         return_path: Some(Pointer { label: "bounce", host: "bounces.example.net" }),
         tracking: Some(Pointer { label: "track", host: "mail.example.net" }),
@@ -21,6 +22,7 @@ fn the_records_to_create_are_listed() {
         shown,
         [
             &format!("dkim TXT mw1._domainkey.example.com {KEY} true"),
+            "dkim TXT mw2._domainkey.example.com v=DKIM1; k=ed25519; p=11q false",
             "spf TXT example.com v=spf1 include:spf.example.net ~all false",
             "dmarc TXT _dmarc.example.com v=DMARC1; p=none false",
             "return_path CNAME bounce.example.com bounces.example.net false",
@@ -29,7 +31,7 @@ fn the_records_to_create_are_listed() {
         ]
     );
     (id.spf_mechanism, id.return_path, id.tracking, id.inbound_host) = (None, None, None, None);
-    assert_eq!(expected_records(&id).len(), 2);
+    assert_eq!(expected_records(&id).len(), 3);
 }
 
 #[test]

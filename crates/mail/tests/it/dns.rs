@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use mailwright_mail::dns::{Dns, DnsError};
-use mailwright_mail::domain::{Pointer, RecordCheck, RecordStatus, SenderIdentity, check};
+use mailwright_mail::domain::{Pointer, PublishedKey, RecordCheck, RecordStatus, SenderIdentity, check};
 use tokio::net::UdpSocket;
 
 const A: u16 = 1;
@@ -150,11 +150,14 @@ async fn a_change_is_seen_at_once() {
     assert_eq!(dns.txt("new.test").await.unwrap(), ["new"]);
 }
 
-fn identity(domain: &str) -> SenderIdentity<'_> {
+fn key() -> [PublishedKey<'static>; 1] {
+    [PublishedKey { selector: "mw", record: "v=DKIM1; k=rsa; p=AAAABBBB".into() }]
+}
+
+fn identity<'a>(domain: &'a str, keys: &'a [PublishedKey<'a>]) -> SenderIdentity<'a> {
     SenderIdentity {
         domain,
-        selector: "mw",
-        dkim_record_value: "v=DKIM1; k=rsa; p=AAAABBBB",
+        keys,
         spf_mechanism: Some("include:spf.mail.test"),
         return_path: Some(Pointer { label: "bounce", host: "bounces.mail.test" }),
         tracking: None,
@@ -179,7 +182,7 @@ async fn a_domain_with_everything_is_found() {
         ("bounce.example.test", CNAME, vec![name("Bounces.Mail.test")]),
     ])
     .await;
-    let checks = check(&dns, &identity("example.test")).await;
+    let checks = check(&dns, &identity("example.test", &key())).await;
     assert_eq!(statuses(&checks), [RecordStatus::Found; 4]);
     assert_eq!(checks[0].found, ["v=DKIM1; k=rsa; p=AAAABBBB"]);
     assert_eq!(checks[1].found, ["v=spf1 mx include:spf.mail.test -all"]);
@@ -189,7 +192,7 @@ async fn a_domain_with_everything_is_found() {
 #[tokio::test]
 async fn what_is_missing_or_different_is_told() {
     let (dns, _zone) = serve(&[("empty.test", A, vec![vec![192, 0, 2, 1]])]).await;
-    assert_eq!(statuses(&check(&dns, &identity("empty.test")).await), [RecordStatus::Missing; 4]);
+    assert_eq!(statuses(&check(&dns, &identity("empty.test", &key())).await), [RecordStatus::Missing; 4]);
 
     let (dns, _zone) = serve(&[
         ("mw._domainkey.example.test", TXT, vec![txt(&["v=DKIM1; k=rsa; p=AAAACCCC"])]),
@@ -198,7 +201,7 @@ async fn what_is_missing_or_different_is_told() {
         ("bounce.example.test", CNAME, vec![name("elsewhere.test")]),
     ])
     .await;
-    let checks = check(&dns, &identity("example.test")).await;
+    let checks = check(&dns, &identity("example.test", &key())).await;
     assert_eq!(statuses(&checks), [RecordStatus::Mismatch; 4]);
     assert_eq!(checks[3].found, ["elsewhere.test"]);
 }
@@ -206,7 +209,7 @@ async fn what_is_missing_or_different_is_told() {
 #[tokio::test]
 async fn a_failing_server_decides_nothing() {
     let (dns, _zone) = serve(&[]).await;
-    let checks = check(&dns, &identity("broken.test")).await;
+    let checks = check(&dns, &identity("broken.test", &key())).await;
     assert_eq!(checks[1].status, RecordStatus::Unavailable);
     assert_eq!(checks[0].status, RecordStatus::Missing);
 }

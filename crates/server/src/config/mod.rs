@@ -4,6 +4,7 @@
 mod backup;
 mod billing;
 mod checks;
+mod domains;
 mod layers;
 mod ranges;
 mod retention;
@@ -22,12 +23,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::copies::CopySettings;
 use mailwright_app::delivery::mailbox::Quota;
 use mailwright_app::settings::{
-    AccountSettings, AttachmentLimits, BaseUrl, DeliverySettings, DomainSettings, JobSettings, RequestLimits,
+    AccountSettings, AttachmentLimits, BaseUrl, DeliverySettings, JobSettings, RequestLimits,
     SegmentSettings, Settings, StoreSettings, SystemMailSettings,
 };
 use mailwright_core::address::EmailAddress;
 use mailwright_core::header::NameList;
-use mailwright_mail::dkim::KeyType;
 use mailwright_store::audience::columns::ColumnLimits;
 use mailwright_store::{Location, SlowReads};
 use serde::Deserialize;
@@ -38,11 +38,11 @@ pub(crate) use sections::Listener;
 
 use backup::Backup;
 use billing::Billing;
-use checks::check_spf;
+use domains::Domains;
 use retention::{Elsewhere, Retention};
 use sections::{
-    Activity, Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
-    Login, Mailbox, Oauth, Requests, Search, Segments, Sending, Sns, Tracking,
+    Activity, Attachments, Campaigns, Database, Delivery, Hidden, Http, Idempotency, Inbound, Jobs, Login,
+    Mailbox, Oauth, Requests, Search, Segments, Sending, Sns, Tracking,
 };
 use transport::{RouteEntry, TransportEntry};
 use uploads::Uploads;
@@ -234,12 +234,6 @@ impl Config {
         }
     }
 
-    fn spf(&self) -> Result<Option<String>> {
-        let terms = self.domains.spf.trim();
-        check_spf(terms)?;
-        Ok(Some(terms.to_owned()).filter(|terms| !terms.is_empty()))
-    }
-
     /// Where clients reach the service; on this machine where nothing else was asked for.
     pub(crate) fn base_url(&self) -> Result<BaseUrl> {
         let parsed = |text: &str| checks::base_url("MAILWRIGHT_BASE_URL", "https://mail.example.com", text);
@@ -283,8 +277,6 @@ impl Config {
 
     pub(crate) fn settings(&self) -> Result<Settings> {
         let base_url = self.base_url()?;
-        let key_type = KeyType::parse(&self.domains.key_type)
-            .context("MAILWRIGHT_DOMAINS_KEY_TYPE must be rsa or ed25519")?;
         Ok(Settings {
             requests: RequestLimits {
                 per_project: self.rate_limit_per_minute,
@@ -331,13 +323,7 @@ impl Config {
                      all that begin so: not {name}"
                 )
             })?,
-            domains: DomainSettings {
-                check_interval: Duration::from_secs(self.domains.check_interval_seconds),
-                spf: self.spf()?,
-                key_type,
-                return_path_label: Domains::label("RETURN_PATH_LABEL", &self.domains.return_path_label)?,
-                tracking_label: Domains::label("TRACKING_LABEL", &self.domains.tracking_label)?,
-            },
+            domains: self.domains.settings()?,
             inbound: self.inbound.settings(self.host_name(), self.sns.settings()?)?,
             activity: self.activity.settings(),
             jobs: JobSettings {

@@ -15,7 +15,7 @@ const MANY: i64 = 1_000_000_000;
 
 /// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
 /// was asked for.
-pub(super) const RANGES: [(&str, i64, i64); 79] = [
+pub(super) const RANGES: [(&str, i64, i64); 80] = [
     ("rate_limit_per_minute", 0, MANY),
     ("member_share_per_minute", 0, MANY),
     ("public_rate_limit_per_minute", 1, MANY),
@@ -63,6 +63,7 @@ pub(super) const RANGES: [(&str, i64, i64); 79] = [
     ("sending.instance_per_second", 0, MANY),
     ("idempotency.ttl_seconds", 1, MOST_SECONDS),
     ("domains.check_interval_seconds", 1, MOST_SECONDS),
+    ("domains.key_lifetime_days", 0, 3650),
     ("jobs.at_once", 1, 100),
     ("jobs.lease_ms", 1000, MOST_MS),
     ("segments.refresh_interval_seconds", 1, MOST_SECONDS),

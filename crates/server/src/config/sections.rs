@@ -112,30 +112,6 @@ pub(super) struct Idempotency {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Domains {
-    pub(super) check_interval_seconds: u64,
-    pub(super) spf: String,
-    pub(super) key_type: String,
-    pub(super) return_path_label: String,
-    pub(super) tracking_label: String,
-}
-
-impl Domains {
-    /// The first label of names under sender domains.
-    pub(super) fn label(setting: &str, label: &str) -> Result<String> {
-        let is_label = (1..=63).contains(&label.len())
-            && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-');
-        if !is_label {
-            bail!("MAILWRIGHT_DOMAINS_{setting} must be one label of a name, such as bounce, not {label:?}");
-        }
-        Ok(label.to_owned())
-    }
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Jobs {
     pub(super) at_once: usize,
     pub(super) lease_ms: u64,

@@ -110,6 +110,7 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("uploads", Retirement::WithObjects(UPLOADS)),
     ("upload_usage", purged_by("project_id", 1)),
     ("domains", purged_by("id", 100)),
+    ("domain_keys", purged_by("domain_id, selector", 100)),
     ("rate_windows", purged_by("project_id", 1)),
     ("public_rate_windows", purged_by("project_id", 1)),
     ("request_log", purged_by("id", 500)),

@@ -29,11 +29,16 @@ use crate::sending::upload;
 /// How long a retired number is looked through.
 const KEPT: Duration = Duration::from_hours(24);
 /// Rows of purged tables that a reset copies to the new number: the columns beside `project_id`, and which rows.
-const KEPT_ROWS: [(&str, &str, &str); 5] = [
+const KEPT_ROWS: [(&str, &str, &str); 6] = [
     (
         "domains",
         "id, name, verified, vouched, selector, key_type, public_key, private_key, last_check, check_at, \
-         created_at, updated_at",
+         created_at, updated_at, key_created_at",
+        "",
+    ),
+    (
+        "domain_keys",
+        "domain_id, selector, key_type, public_key, private_key, role, created_at, remove_after",
         "",
     ),
     ("counters", "kind, name, shard, value", " and kind in ('delivery_stats', 'usage')"),

@@ -11,8 +11,10 @@ use crate::audience::names;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
+use crate::sending::domain_key;
 
-const COLUMNS: &str = "id, name, verified, selector, key_type, public_key, {json_out last_check}, created_at, updated_at, vouched";
+const COLUMNS: &str = "id, name, verified, selector, key_type, public_key, {json_out last_check}, created_at, updated_at, vouched, \
+     key_created_at";
 
 fn read(row: &Row<'_>) -> Result<Domain> {
     let name: String = row.get(1)?;
@@ -31,6 +33,7 @@ fn read(row: &Row<'_>) -> Result<Domain> {
         created_at: row.get(7)?,
         updated_at: row.get(8)?,
         vouched: row.get(9)?,
+        key_created_at: row.get(10)?,
     })
 }
 
@@ -38,6 +41,16 @@ fn read(row: &Row<'_>) -> Result<Domain> {
 pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: DomainId) -> Result<Option<Domain>> {
     rx.optional(
         format!("select {COLUMNS} from domains where project_id = $1 and id = $2"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
+/// One domain, which nobody else changes before the transaction ends.
+pub async fn get_for_update(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId) -> Result<Option<Domain>> {
+    tx.optional(
+        format!("select {COLUMNS} from domains where project_id = $1 and id = $2 {{for_update}}"),
         args![project, id],
         read,
     )
@@ -163,7 +176,8 @@ pub async fn create(
 ) -> Result<()> {
     tx.execute_one(
         "insert into domains (project_id, id, name, verified, selector, key_type, public_key, private_key, last_check, \
-         check_at, created_at, updated_at, vouched) values ($1, $2, $3, $4, $5, $6, $7, $8, {json $9}, $10, $11, $12, $13)",
+         check_at, created_at, updated_at, vouched, key_created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, {json $9}, $10, $11, $12, $13, $14)",
         args![
             project,
             domain.id,
@@ -178,6 +192,7 @@ pub async fn create(
             domain.created_at,
             domain.updated_at,
             domain.vouched,
+            domain.key_created_at,
         ],
     )
     .await?;
@@ -217,8 +232,8 @@ pub async fn checked(
     Ok(domain)
 }
 
-/// Gives a domain the key, and the state, that `domain` has, in the place of the key with the selector `old`. False
-/// when that is not its key any more.
+/// Gives a domain the key, and the state, that `domain` has, in the place of the key with the selector `old`, and takes
+/// its further keys away. False when that is not its key any more.
 pub async fn renew(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
@@ -229,7 +244,7 @@ pub async fn renew(
     let renewed = tx
         .execute(
             "update domains set verified = ($3 or vouched), selector = $4, key_type = $5, public_key = $6, \
-             private_key = $7, last_check = {json $8}, updated_at = $9 \
+             private_key = $7, last_check = {json $8}, updated_at = $9, key_created_at = $9 \
              where project_id = $1 and id = $2 and selector = $10",
             args![
                 project,
@@ -245,6 +260,9 @@ pub async fn renew(
             ],
         )
         .await?;
+    if renewed > 0 {
+        domain_key::remove_all(tx, project, domain.id).await?;
+    }
     Ok(renewed > 0)
 }
 
@@ -294,6 +312,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId) -> Re
         )
         .await?;
     let Some(name) = name else { return Ok(false) };
+    domain_key::remove_all(tx, project, id).await?;
     tx.execute("delete from domain_names where name = $1 and project_id = $2", args![name.as_str(), project])
         .await?;
     Ok(true)
@@ -327,6 +346,7 @@ mod tests {
             key_type: "rsa".into(),
             public_key: "p1".into(),
             last_check: Json::Null,
+            key_created_at: NOW,
             created_at: NOW,
             updated_at: NOW,
         };

@@ -6,19 +6,15 @@
 use std::time::Duration;
 
 use mailwright_core::billing::Category;
-use mailwright_core::project::Project;
-use mailwright_store::Tx;
 use mailwright_store::body;
 use mailwright_store::project as store;
 use mailwright_store::project::billing::notice::{self, Notice};
-use mailwright_store::project::member;
 
 use crate::App;
 use crate::background::runner::{Next, Runner, Work};
 use crate::background::tasks::Tasks;
 use crate::error::{Error, Result};
-use crate::project::member::MOST;
-use crate::sending::system_mail::{Letter, SystemSender, enqueue};
+use crate::sending::system_mail::{Letter, SystemSender};
 
 /// How often it is looked for mails that are to be sent.
 const SWEEP: Duration = Duration::from_secs(3);
@@ -76,20 +72,6 @@ impl App {
             app.write_to_members(tx, &sender, &project, &letter).await
         }))
         .await
-    }
-
-    /// Writes a mail to all members of a project.
-    pub(super) async fn write_to_members(
-        &self,
-        tx: &mut Tx<'_>,
-        sender: &SystemSender,
-        project: &Project,
-        letter: &Letter,
-    ) -> Result<()> {
-        let members = member::list(tx, project.number, MOST).await?;
-        let mails: Vec<_> =
-            members.into_iter().map(|member| self.letter(sender, member.email, project, letter)).collect();
-        enqueue(tx, &mails).await
     }
 }
 

@@ -9,6 +9,9 @@
 //! transport nothing is looked up, and mail for every domain of a project is taken that somebody brings.
 
 mod asked;
+mod check;
+mod keys;
+mod letters;
 mod recheck;
 mod records;
 mod rekeying;
@@ -18,22 +21,21 @@ use std::sync::atomic::Ordering;
 
 use mailwright_core::address::DomainName;
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::domain::Domain;
+use mailwright_core::domain::{Domain, FurtherKey, KeyRole};
 use mailwright_core::ids::{DomainId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
-use mailwright_store::sending::{campaign, domain as store, template};
+use mailwright_store::sending::{campaign, domain as store, domain_key, template};
 use serde_json::Value;
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
-use records::{findings, is_proven, receives};
 
 pub(crate) use asked::AskedLookUps;
 pub(crate) use recheck::Rechecks;
-pub(crate) use records::has_record;
 pub use records::{DomainWithRecords, Record};
+pub(crate) use records::{has_key, has_record};
 pub(crate) use sender::{Obstacle, check_may_send, required_sender, sender_refused};
 
 /// Most domains of a project.
@@ -43,8 +45,17 @@ impl App {
     /// The domains of a project, newest first.
     pub async fn domains(&self, project: &Project) -> Result<Vec<DomainWithRecords>> {
         let number = project.number;
-        let all = self.read(body!(async |rx| store::all(rx, number).await)).await?;
-        Ok(all.into_iter().map(|domain| self.with_records(domain)).collect())
+        let (all, keys) = self
+            .read(body!(async |rx| Ok((store::all(rx, number).await?, domain_key::all(rx, number).await?))))
+            .await?;
+        let of = |id| keys.iter().filter(|(domain, _)| *domain == id).map(|(_, key)| key.clone()).collect();
+        Ok(all
+            .into_iter()
+            .map(|domain| {
+                let keys = of(domain.id);
+                self.with_records(domain, keys)
+            })
+            .collect())
     }
 
     /// Adds a domain, unverified, with a DKIM key of its own. Two projects may add the same name: the DNS decides which
@@ -55,22 +66,22 @@ impl App {
         actor: &Actor,
         name: DomainName,
     ) -> Result<DomainWithRecords> {
-        let domain = self.create_domain(project.number, actor, name, false).await?;
+        let (domain, keys) = self.create_domain(project.number, actor, name, false).await?;
         // captured mail leaves nothing, so nothing has to be proved
         if !self.mail_leaves() {
             return self.verify_domain(project, domain.id).await;
         }
-        Ok(self.with_records(domain))
+        Ok(self.with_records(domain, keys))
     }
 
-    /// Makes a key and stores the domain. `vouched`: the operator answers for it.
+    /// Makes keys and stores the domain; returns it with its further keys. `vouched`: the operator answers for it.
     pub(crate) async fn create_domain(
         &self,
         project: ProjectNumber,
         actor: &Actor,
         name: DomainName,
         vouched: bool,
-    ) -> Result<Domain> {
+    ) -> Result<(Domain, Vec<FurtherKey>)> {
         // a key costs a second of a processor, so what cannot be added is refused before
         let _place = self.0.sending.key_pool.place(project)?.wait().await;
         let known = self.read(body!(async |rx| store::all(rx, project).await)).await?;
@@ -81,8 +92,11 @@ impl App {
             return Err(too_many());
         }
         let kind = self.settings().domains.key_type;
-        let (private, public_key) = self.0.sending.key_pool.make(kind).await?;
-        let sealed = self.0.secret.seal(crate::secret::DKIM, &private)?;
+        let (sealed, public_key) = self.sealed_key(kind).await?;
+        let mut further = Vec::new();
+        if self.settings().domains.second_key {
+            further.push(self.further_key(kind.other(), KeyRole::Second).await?);
+        }
         let now = self.0.clock.now();
         let domain = Domain {
             id: DomainId::new(now, rand::random()),
@@ -93,9 +107,11 @@ impl App {
             key_type: kind.as_str().to_owned(),
             public_key,
             last_check: Value::Null,
+            key_created_at: now,
             created_at: now,
             updated_at: now,
         };
+        let keys = further.iter().map(|(key, _)| key.clone()).collect();
         let (stored, check_at) = (domain.clone(), now.plus(self.settings().domains.check_interval));
         let actor = actor.clone();
         let created = self.write(body!(async |tx| {
@@ -104,11 +120,12 @@ impl App {
                 return Err(too_many());
             }
             store::create(tx, project, &stored, &sealed, check_at).await?;
+            domain_key::add(tx, project, stored.id, &further).await?;
             let entry = Entry::new(Action::DomainAdded, stored.name.to_string());
             Ok(audit::record(tx, project, &actor, &entry, now).await?)
         }));
         match created.await {
-            Ok(()) => Ok(domain),
+            Ok(()) => Ok((domain, keys)),
             Err(Error::Store(error)) if error.is_conflict_on("domains", "name") => Err(taken(&domain.name)),
             Err(error) => Err(error),
         }
@@ -117,52 +134,15 @@ impl App {
     /// Checks a domain now, unless the project has too many checks under way.
     pub async fn verify_domain(&self, project: &Project, id: DomainId) -> Result<DomainWithRecords> {
         let number = project.number;
-        let domain = self.read(body!(async |rx| store::get(rx, number, id).await)).await?;
-        let domain = domain.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
+        let domain = self.domain(number, id).await?;
         let _under_way = self.0.sending.asked_look_ups.begin(number)?;
         self.check_domain(number, &domain).await
     }
 
-    /// Looks a domain's records up and stores the result. If the name server gives no answer, nothing changes.
-    pub(crate) async fn check_domain(
-        &self,
-        project: ProjectNumber,
-        domain: &Domain,
-    ) -> Result<DomainWithRecords> {
-        let (last_check, proven, receives) = if self.mail_leaves() {
-            // a domain that has no findings was verified without a check, while mail was captured
-            let was_proven = domain.may_send(true);
-            let checks = self.look_up(domain).await?;
-            (findings(&checks, &domain.last_check), is_proven(&checks, was_proven), receives(&checks))
-        } else {
-            // this proves nothing: once mail leaves, a domain without findings has to be proved anew
-            (if domain.verified { domain.last_check.clone() } else { Value::Null }, true, None)
-        };
-        let verified = proven || domain.vouched;
-        let (id, selector, now) = (domain.id, domain.selector.clone(), self.0.clock.now());
-        if verified != domain.verified {
-            tracing::info!(domain = %id, verified, "a domain's verification changed");
-        }
-        let stored = self
-            .0
-            .db
-            .write(body!(async |tx| store::checked(
-                tx,
-                project,
-                (id, &selector),
-                receives,
-                verified,
-                &last_check,
-                now
-            )
-            .await))
-            .await?;
-        let stored = stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
-        self.0.sending.domain_changes.fetch_add(u64::from(verified != domain.verified), Ordering::SeqCst);
-        if domain.verified && !verified {
-            self.withhold_campaigns(project, domain.name.to_string(), Obstacle::Unverified).await?;
-        }
-        Ok(self.with_records(stored))
+    /// A domain of a project.
+    async fn domain(&self, project: ProjectNumber, id: DomainId) -> Result<Domain> {
+        let found = self.read(body!(async |rx| store::get(rx, project, id).await)).await?;
+        found.ok_or_else(|| Error::not_found(Resource::Domain, id))
     }
 
     /// Whether mail for a domain is taken of which nothing was looked up.

@@ -1,9 +1,10 @@
 //! The DNS records of a domain, and what checks found of them.
 
-use mailwright_core::domain::Domain;
+use mailwright_core::domain::{Domain, FurtherKey, KeyRole};
 use mailwright_mail::dkim::{KeyType, dkim_record};
 use mailwright_mail::domain::{
-    ExpectedRecord, Pointer, Purpose, RecordCheck, RecordStatus, SenderIdentity, check, expected_records,
+    ExpectedRecord, Pointer, PublishedKey, Purpose, RecordCheck, RecordStatus, SenderIdentity, check,
+    expected_records,
 };
 use serde_json::{Value, json};
 
@@ -28,21 +29,22 @@ pub struct DomainWithRecords {
     pub domain: Domain,
     /// Its records, the required one first.
     pub records: Vec<Record>,
+    /// Its keys beside the one that proves it.
+    pub keys: Vec<FurtherKey>,
 }
 
 impl App {
     /// Looks the records of a domain up.
-    pub(super) async fn look_up(&self, domain: &Domain) -> Result<Vec<RecordCheck>> {
-        let record = dkim_record(key_type(domain)?, &domain.public_key);
-        Ok(check(&self.0.dns, &self.identity(domain, &record)).await)
+    pub(super) async fn look_up(&self, domain: &Domain, keys: &[FurtherKey]) -> Result<Vec<RecordCheck>> {
+        let published = published(domain, keys)?;
+        Ok(check(&self.0.dns, &self.identity(domain, &published)).await)
     }
 
-    fn identity<'a>(&'a self, domain: &'a Domain, dkim_record_value: &'a str) -> SenderIdentity<'a> {
+    fn identity<'a>(&'a self, domain: &'a Domain, keys: &'a [PublishedKey<'a>]) -> SenderIdentity<'a> {
         let settings = self.settings();
         SenderIdentity {
             domain: domain.name.as_str(),
-            selector: &domain.selector,
-            dkim_record_value,
+            keys,
             spf_mechanism: settings.domains.spf.as_deref(),
             return_path: settings
                 .return_path()
@@ -55,20 +57,17 @@ impl App {
     }
 
     /// A domain with its records. One whose key is of an unknown kind has none to create.
-    pub(super) fn with_records(&self, mut domain: Domain) -> DomainWithRecords {
+    pub(super) fn with_records(&self, mut domain: Domain, keys: Vec<FurtherKey>) -> DomainWithRecords {
         domain.verified = domain.may_send(self.mail_leaves());
-        let records = match key_type(&domain) {
-            Ok(kind) => {
-                let value = dkim_record(kind, &domain.public_key);
-                expected_records(&self.identity(&domain, &value))
-            }
+        let records = match published(&domain, &keys) {
+            Ok(published) => expected_records(&self.identity(&domain, &published)),
             Err(error) => {
                 tracing::error!(%error, table = "domains", domain = %domain.id, "a domain is shown without records");
                 Vec::new()
             }
         };
         let records = records.into_iter().map(|expected| Record::of(expected, &domain.last_check)).collect();
-        DomainWithRecords { domain, records }
+        DomainWithRecords { domain, records, keys }
     }
 }
 
@@ -119,7 +118,8 @@ pub(super) fn findings(checks: &[RecordCheck], before: &Value) -> Value {
                 "purpose": c.record.purpose.as_str(),
                 "status": c.status.as_str(),
                 "found": c.found,
-                "was_found": c.status == RecordStatus::Unavailable && has_record(before, c.record.purpose),
+                "was_found": c.status == RecordStatus::Unavailable
+                    && any_found(before, |finding| finding["name"] == c.record.name && is_of(finding, c.record.purpose)),
             })
         })
         .collect()
@@ -127,18 +127,42 @@ pub(super) fn findings(checks: &[RecordCheck], before: &Value) -> Value {
 
 /// Whether a check found the record of a purpose, or the last one did that could look it up.
 pub(crate) fn has_record(findings: &Value, purpose: Purpose) -> bool {
-    let mut findings = findings.as_array().into_iter().flatten();
-    findings.any(|finding| {
-        let is_found = finding["status"] == RecordStatus::Found.as_str() || finding["was_found"] == true;
-        finding["purpose"] == purpose.as_str() && is_found
+    any_found(findings, |finding| is_of(finding, purpose))
+}
+
+/// The same for the record of the key with a selector.
+pub(crate) fn has_key(findings: &Value, selector: &str) -> bool {
+    let is_its =
+        |name: &str| name.strip_prefix(selector).is_some_and(|rest| rest.starts_with("._domainkey."));
+    any_found(findings, |finding| {
+        is_of(finding, Purpose::Dkim) && finding["name"].as_str().is_some_and(is_its)
     })
 }
 
-/// The kind of a domain's key.
-fn key_type(domain: &Domain) -> Result<KeyType> {
+fn is_of(finding: &Value, purpose: Purpose) -> bool {
+    finding["purpose"] == purpose.as_str()
+}
+
+fn any_found(findings: &Value, which: impl Fn(&Value) -> bool) -> bool {
+    let is_found =
+        |finding: &Value| finding["status"] == RecordStatus::Found.as_str() || finding["was_found"] == true;
+    findings.as_array().into_iter().flatten().any(|finding| is_found(finding) && which(finding))
+}
+
+/// The keys of a domain that should have records: that which proves it first. A further key of a kind that this version
+/// does not know is left out.
+fn published<'a>(domain: &'a Domain, keys: &'a [FurtherKey]) -> Result<Vec<PublishedKey<'a>>> {
     let unknown =
         || Error::Internal(format!("the key of a domain is of the unknown kind {}", domain.key_type));
-    KeyType::parse(&domain.key_type).ok_or_else(unknown)
+    let kind = KeyType::parse(&domain.key_type).ok_or_else(unknown)?;
+    let record = dkim_record(kind, &domain.public_key);
+    let mut published = vec![PublishedKey { selector: &domain.selector, record }];
+    let further = keys.iter().filter(|key| key.role != KeyRole::Former).filter_map(|key| {
+        let record = dkim_record(KeyType::parse(&key.key_type)?, &key.public_key);
+        Some(PublishedKey { selector: &key.selector, record })
+    });
+    published.extend(further);
+    Ok(published)
 }
 
 #[cfg(test)]
@@ -148,8 +172,7 @@ mod tests {
     fn checks(status: RecordStatus) -> Vec<RecordCheck> {
         let identity = SenderIdentity {
             domain: "example.com",
-            selector: "mw1",
-            dkim_record_value: "v=DKIM1",
+            keys: &[PublishedKey { selector: "mw1", record: "v=DKIM1".into() }],
             spf_mechanism: None,
             return_path: None,
             tracking: None,

@@ -77,8 +77,7 @@ impl App {
         let known = self.read(body!(async |rx| store::get(rx, project, id).await)).await?;
         let Some(known) = known else { return Ok(false) };
         let kind = self.settings().domains.key_type;
-        let (private, public_key) = self.0.sending.key_pool.make(kind).await?;
-        let sealed = self.0.secret.seal(crate::secret::DKIM, &private)?;
+        let (sealed, public_key) = self.sealed_key(kind).await?;
         let now = self.0.clock.now();
         let domain = Domain {
             // captured mail leaves nothing, so nothing has to be proved
@@ -87,6 +86,7 @@ impl App {
             key_type: kind.as_str().to_owned(),
             public_key,
             last_check: Value::Null,
+            key_created_at: now,
             updated_at: now,
             ..known.clone()
         };

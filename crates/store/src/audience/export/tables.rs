@@ -94,6 +94,7 @@ pub const TABLES_AND_PEOPLE: &[(&str, About)] = &[
     ("mail_versions", Nobody),
     ("version_texts", Nobody),
     ("domains", Nobody),
+    ("domain_keys", Nobody),
     ("rate_windows", Nobody),
     ("public_rate_windows", Nobody),
     ("throttles", Nobody),

@@ -197,6 +197,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "policies of TLS",
         sql: include_str!("../../../migrations/0051_tls_policies.sql"),
     },
+    Migration {
+        number: 52,
+        name: "keys of domains",
+        sql: include_str!("../../../migrations/0052_domain_keys.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -45,6 +45,20 @@ fn run_dkim(message: &[u8], records: &[(&str, &str)]) -> Output {
     run("verify-dkim.py", &["--records", &file.path().display().to_string()], message)
 }
 
+/// Judges the mails of a folder as a receiver does, see `scripts/judge-mails.py`: what each judge says, by file.
+pub fn judge_mails(folder: &std::path::Path, setting: &Value) -> Value {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), setting.to_string()).unwrap();
+    let (folder, setting) = (folder.display().to_string(), file.path().display().to_string());
+    let output = run("judge-mails.py", &[&folder, &setting], b"");
+    assert!(
+        output.status.success(),
+        "the mails could not be judged: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 /// Takes a message apart with Python's `email` package:
 /// `{"headers": [[name, value]], "defects": [text], "part": {"type", "disposition", "filename", "contentId",
 /// "encoding", "text" or "base64", "parts": [part]}}`.

@@ -3,6 +3,7 @@
 
 mod direct;
 mod isolation;
+mod judged;
 mod message;
 mod next_hop;
 mod outcomes;

@@ -6,6 +6,7 @@
 
 pub mod authentication;
 pub mod dkim;
+pub mod dmarc_report;
 pub mod dns;
 pub mod domain;
 mod lines;

@@ -21,5 +21,6 @@ pub mod signature;
 pub mod smtp;
 pub mod smtp_server;
 pub mod sns;
+pub mod spamd;
 pub mod text;
 pub mod verification;

@@ -23,4 +23,5 @@ pub mod smtp_server;
 pub mod sns;
 pub mod spamd;
 pub mod text;
+pub mod tls_report;
 pub mod verification;

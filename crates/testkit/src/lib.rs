@@ -44,6 +44,7 @@ pub mod events;
 mod http;
 pub mod mail_in;
 mod moto;
+pub mod mta;
 pub mod net;
 pub mod payments;
 pub mod policy;

@@ -14,7 +14,7 @@ use crate::net::free_port;
 /// How long it may take to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What its parts are: name, type, and the program.
-const SERVICES: &str = "\
+pub(crate) const SERVICES: &str = "\
 cleanup   unix  n - n - 0 cleanup
 qmgr      unix  n - n 300 1 qmgr
 rewrite   unix  - - n - - trivial-rewrite

@@ -11,5 +11,6 @@ mod faults;
 mod feedback_crash;
 mod inbound;
 mod large_history;
+mod real_sites;
 mod restore;
 mod workflow_crash;

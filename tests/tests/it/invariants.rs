@@ -80,7 +80,7 @@ const CONNECTIONS: [(&str, &str); 11] = [
 
 /// Where tests wait by the clock of the machine: how often, and why no condition can be waited for, and no clock moved
 /// (`App::advance`). Nothing is asserted to have stayed away after such a wait.
-const SLEEPS: [(&str, usize, &str); 11] = [
+const SLEEPS: [(&str, usize, &str); 12] = [
     ("tests/it/bulk/jobs.rs", 1, "a kill at a random moment"),
     ("tests/it/edge/bodies.rs", 2, "a client that sends slowly"),
     ("tests/it/edge/connections.rs", 1, "a client that reads slowly"),
@@ -91,6 +91,7 @@ const SLEEPS: [(&str, usize, &str); 11] = [
     ("tests/hard/faults/database.rs", 2, "faults at random moments"),
     ("tests/hard/feedback_crash/mod.rs", 4, "kills at random moments, looks at everything again"),
     ("tests/hard/feedback_crash/senders.rs", 4, "senders that pause, looks at what was received"),
+    ("tests/hard/real_sites.rs", 1, "moves the clock in small steps, while real servers have theirs"),
     ("tests/hard/workflow_crash/mod.rs", 8, "kills at random moments, callers that pause"),
 ];
 

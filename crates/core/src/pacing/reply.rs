@@ -41,6 +41,7 @@ const PHRASES: [(Option<Signal>, &[&str]); 5] = [
             "messages in this session",
             "messages this session",
             "message per connection",
+            "too many errors",
             "idle timeout",
             "timeout exceeded",
             "shutting down",
@@ -123,7 +124,7 @@ mod tests {
     fn replies_of_large_receivers_are_understood() {
         let rate =
             "Our system has detected an unusual rate of unsolicited mail originating from your IP address.";
-        let cases: [Case; 14] = [
+        let cases: [Case; 15] = [
             (421, Some((4, 7, 28)), rate, Some(Signal::Throttled)),
             (
                 421,
@@ -170,6 +171,7 @@ mod tests {
             ),
             (421, None, "Too many messages in this session", None),
             (421, Some((4, 4, 2)), "mx.example.org Error: timeout exceeded", None),
+            (421, Some((4, 7, 0)), "mx.example.org Error: too many errors", None),
             (421, None, "Service not available", Some(Signal::Throttled)),
             (452, Some((4, 2, 2)), "The email account that you tried to reach is over quota", None),
             (550, Some((5, 1, 1)), "No such user here", None),

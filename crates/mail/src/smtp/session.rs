@@ -23,6 +23,9 @@ pub struct Connection {
     capabilities: Capabilities,
     timeouts: Timeouts,
     state: State,
+    refusals: u32,
+    /// Whether the last envelope was refused.
+    was_refused: bool,
 }
 
 /// What the server said in EHLO, as far as it matters for messages.
@@ -119,7 +122,12 @@ impl fmt::Debug for Connection {
 
 impl Connection {
     pub(super) fn new(wire: Wire, capabilities: Capabilities, timeouts: Timeouts) -> Self {
-        Self { wire, capabilities, timeouts, state: State::Idle }
+        Self { wire, capabilities, timeouts, state: State::Idle, refusals: 0, was_refused: false }
+    }
+
+    /// Envelopes that were refused on this connection. Servers slow a client down that meets many refusals, and hang up.
+    pub fn refusals(&self) -> u32 {
+        self.refusals
     }
 
     /// Whether another envelope can be sent: false after an I/O error, a 421, or an operation that was dropped.
@@ -146,8 +154,9 @@ impl Connection {
     /// Announces a message of `size` bytes from `mail_from` (empty for the null sender) to `rcpt_to`. After `Ok` the
     /// server waits for [`Connection::content`].
     ///
-    /// With PIPELINING this is one write, which also clears what a refused envelope left behind. An address that SMTP
-    /// cannot carry is refused without asking the server (553).
+    /// With PIPELINING this is one write, which also clears what a refused envelope left behind. After a refusal DATA is
+    /// written when the recipient was taken: a server may count it as one more error otherwise, as Postfix does. An
+    /// address that SMTP cannot carry is refused without asking the server (553).
     pub async fn envelope(
         &mut self,
         mail_from: &str,
@@ -181,28 +190,35 @@ impl Connection {
         self.converse(&commands).await
     }
 
-    /// Sends the commands, all at once when the server allows that, and judges the replies.
+    /// Sends the commands, as many at once as the server takes well, and judges the replies.
     async fn converse(&mut self, commands: &[(Option<Stage>, String)]) -> Result<(), EnvelopeError> {
-        let pipelining = self.capabilities.pipelining;
-        if pipelining {
-            let group: String = commands.iter().map(|(_, line)| line.as_str()).collect();
+        let together = match (self.capabilities.pipelining, self.was_refused) {
+            (false, _) => 0,
+            (true, false) => commands.len(),
+            (true, true) => commands.len() - 1,
+        };
+        if together > 0 {
+            let group: String = commands[..together].iter().map(|(_, line)| line.as_str()).collect();
             self.wire.write(group.as_bytes(), self.timeouts.command).await.map_err(lost)?;
         }
         let mut progress = Progress::default();
-        for (stage, line) in commands {
-            match self.ask(line, !pipelining).await {
+        for (at, (stage, line)) in commands.iter().enumerate() {
+            if progress.refusal.is_some() && at >= together {
+                break;
+            }
+            match self.ask(line, at >= together).await {
                 Ok(reply) => progress.judge(*stage, reply)?,
                 // What was refused stays refused, even if the rest of the answers got lost.
                 Err(error) => return Err(progress.refusal.unwrap_or_else(|| lost(error))),
             }
-            if progress.refusal.is_some() && !pipelining {
-                break;
-            }
         }
         let Some(refusal) = progress.refusal else {
             self.state = State::Content;
+            self.was_refused = false;
             return Ok(());
         };
+        self.refusals += 1;
+        self.was_refused = true;
         self.state = match progress.last_accepted {
             Some(Stage::Data) => self.end_empty_message().await,
             Some(Stage::MailFrom | Stage::RcptTo) => State::Stale,

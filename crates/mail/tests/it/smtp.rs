@@ -10,6 +10,8 @@ use crate::smtp_server::Server;
 const PIPELINING: &str = "S: 220 hi\nC: EHLO client.test\nS: 250-hi\nS: 250-SIZE 1000\nS: 250 PIPELINING\n";
 const SIMPLE: &str = "S: 220-hi\nS: 220 there\nC: EHLO client.test\nS: 250 hi\n";
 const GROUP: &str = "C: MAIL FROM:<a@example.com> SIZE=7\nC: RCPT TO:<b@example.org>\nC: DATA\n";
+/// The same without DATA, which is asked for by itself after a refusal.
+const ENVELOPE: &str = "C: MAIL FROM:<a@example.com> SIZE=7\nC: RCPT TO:<b@example.org>\n";
 const QUIT: &str = "C: QUIT\nS: 221 bye\n";
 
 async fn open(server: &Server) -> Connection {
@@ -75,7 +77,8 @@ async fn messages_go_step_by_step_without_pipelining() {
 async fn a_refused_recipient_ends_in_an_empty_message_when_data_is_taken() {
     let server = Server::run(&[&format!(
         "{PIPELINING}{GROUP}S: 250 ok\nS: 550-5.1.1 no\nS: 550 5.1.1 such user\nS: 354 go\nC: [content]\nS: 554 no recipients\n\
-         C: RSET\n{GROUP}S: 250 ok\nS: 250 ok\nS: 250 ok\nS: 354 go\nC: [content]\nS: 250 ok\n{QUIT}"
+         C: RSET\n{ENVELOPE}S: 250 ok\nS: 250 ok\nS: 250 ok\nC: DATA\nS: 354 go\nC: [content]\nS: 250 ok\n\
+         {GROUP}S: 250 ok\nS: 250 ok\nS: 354 go\nC: [content]\nS: 250 ok\n{QUIT}"
     )])
     .await;
     let mut connection = open(&server).await;
@@ -89,8 +92,11 @@ async fn a_refused_recipient_ends_in_an_empty_message_when_data_is_taken() {
     assert!(connection.is_reusable());
     envelope(&mut connection).await.unwrap();
     connection.content(b"", b"real\r\n").await.unwrap();
+    // and then all at once again
+    envelope(&mut connection).await.unwrap();
+    connection.content(b"", b"more\r\n").await.unwrap();
     connection.quit().await;
-    assert_eq!(server.contents().await, ["", "real\r\n"]);
+    assert_eq!(server.contents().await, ["", "real\r\n", "more\r\n"]);
 }
 
 #[tokio::test]
@@ -104,7 +110,7 @@ async fn refusals_in_a_pipeline_leave_it_usable() {
     ] {
         let cleared = if reset.is_empty() { "" } else { "S: 250 ok\n" };
         let script = format!(
-            "{PIPELINING}{GROUP}{replies}\n{reset}{GROUP}{cleared}S: 250 ok\nS: 250 ok\nS: 354 go\nS: [hold]"
+            "{PIPELINING}{GROUP}{replies}\n{reset}{ENVELOPE}{cleared}S: 250 ok\nS: 250 ok\nC: DATA\nS: 354 go\nS: [hold]"
         );
         let server = Server::run(&[&script]).await;
         let mut connection = open(&server).await;

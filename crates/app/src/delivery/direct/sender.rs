@@ -32,6 +32,8 @@ const SLOW: Duration = Duration::from_millis(20);
 
 /// A connection that nothing was heard of for this long may have been closed.
 const QUIET: Duration = Duration::from_secs(1);
+/// Refused envelopes after which a connection is closed. Postfix begins to wait with its answers after 10 errors.
+const MOST_REFUSALS: u32 = 9;
 /// How long a mail waits that met too many connections, at most: others are being used.
 const FOR_A_CONNECTION: Duration = Duration::from_secs(1);
 
@@ -142,7 +144,9 @@ impl<'d> Sender<'d> {
             self.recorder.note(record);
             return self.keep(&mut visit, line);
         }
-        let is_used = line.carried > 0 || self.delivery.now().since(line.heard_at) >= QUIET;
+        let is_used = line.carried > 0
+            || line.connection.refusals() > 0
+            || self.delivery.now().since(line.heard_at) >= QUIET;
         let mut envelope = self.envelope(&mut line, &mail, &message, size).await;
         if is_used && is_spent(&envelope) {
             // the site had enough of the connection, which says nothing about the mail
@@ -303,11 +307,9 @@ impl<'d> Sender<'d> {
             return;
         }
         line.heard_at = self.delivery.now();
-        let spent = if line.carried < visit.mails_per_connection() {
-            visit.keep(line, self.delivery.now())
-        } else {
-            Some(line)
-        };
+        let is_fresh =
+            line.carried < visit.mails_per_connection() && line.connection.refusals() < MOST_REFUSALS;
+        let spent = if is_fresh { visit.keep(line, self.delivery.now()) } else { Some(line) };
         Direct::close(&self.delivery.tasks, spent);
     }
 
@@ -356,9 +358,10 @@ fn is_spent(envelope: &Result<(), EnvelopeError>) -> bool {
     match envelope {
         Ok(()) => false,
         Err(EnvelopeError::Lost { .. }) => true,
-        // the words alone: any 421 slows down otherwise
+        // any 421 slows down otherwise
         Err(EnvelopeError::Refused { reply, .. }) => {
-            reply.is_closing() && signal(450, None, &reply.text).is_none()
+            let enhanced = reply.enhanced.map(|(class, subject, detail)| (u16::from(class), subject, detail));
+            reply.is_closing() && signal(450, enhanced, &reply.text).is_none()
         }
     }
 }

@@ -22,8 +22,6 @@ const KNOWN_FOR: Duration = Duration::from_secs(30);
 const STALE_FOR: Duration = Duration::from_mins(10);
 /// Most domains of which that is remembered.
 const MOST_DOMAINS: usize = 20_000;
-/// How long a connection is kept that no mail uses.
-const IDLE: Duration = Duration::from_secs(30);
 
 /// The mail servers of a destination.
 #[derive(Debug, PartialEq, Eq)]
@@ -320,7 +318,11 @@ impl<L> Sites<L> {
     pub(super) fn reap(&mut self, now: Timestamp) -> Vec<L> {
         let mut reaped = Vec::new();
         for site in self.known.values_mut() {
-            while site.idle.front().is_some_and(|idle| now.since(idle.since) >= IDLE || site.is_over(now)) {
+            while site
+                .idle
+                .front()
+                .is_some_and(|idle| now.since(idle.since) >= site.keeps_idle() || site.is_over(now))
+            {
                 reaped.extend(site.idle.pop_front().map(|idle| idle.line));
                 site.closed();
             }

@@ -30,7 +30,7 @@ fn known(sites: &mut Sites<u32>, domain: &str, hosts: &[&str]) -> Destination {
 }
 
 fn grant(sites: &mut Sites<u32>, site: &str, mails: u32, connections: u32) {
-    let granted = Grant { mails, connections, until: after(5), wait: None };
+    let granted = Grant { mails, connections, until: after(5), wait: None, is_wanted: false };
     sites.site(site).unwrap().granted(granted, None, None);
 }
 
@@ -193,7 +193,7 @@ fn what_is_said_is_told_to_the_pace_with_what_was_not_used() {
     );
     let wait = Wait { reason: PaceReason::Resting, until: after(60) };
     site.granted(
-        Grant { mails: 0, connections: 0, until: after(5), wait: Some(wait) },
+        Grant { mails: 0, connections: 0, until: after(5), wait: Some(wait), is_wanted: false },
         Some(30.0),
         Some("450 4.7.1"),
     );
@@ -206,7 +206,11 @@ fn mails_that_do_not_wait_in_memory_come_back_one_after_the_other() {
     let mut sites = sites(8);
     known(&mut sites, "one.test", &["mx.host.test"]);
     let site = sites.site("host.test").unwrap();
-    site.granted(Grant { mails: 0, connections: 1, until: after(5), wait: None }, Some(60.0), None);
+    site.granted(
+        Grant { mails: 0, connections: 1, until: after(5), wait: None, is_wanted: false },
+        Some(60.0),
+        None,
+    );
     let room = site.room(NOW);
     assert_eq!((room.keeps, room.per_second), (Some(5), 1.0));
     let horizon = Duration::from_secs(10);

@@ -82,6 +82,11 @@ impl Connections {
         connections
     }
 
+    /// Whether another process has none, and wants some.
+    pub(super) fn is_wanted(&self, process: u64) -> bool {
+        self.parts.iter().any(|part| part.process != process && part.connections == 0)
+    }
+
     /// An equal part of what there is. With more processes than connections they take turns.
     fn share(&self, own: usize, usable: u32, now: Timestamp) -> u32 {
         let others = || self.parts.iter().enumerate().filter(|(at, _)| *at != own).map(|(_, part)| part);

@@ -56,6 +56,8 @@ pub struct Grant {
     pub until: Timestamp,
     /// Why it is less than was wished, and when to ask again.
     pub wait: Option<Wait>,
+    /// Whether other processes wait for connections: it gives back those that it does not use.
+    pub is_wanted: bool,
 }
 
 /// Why mail waits, and when that may be over.

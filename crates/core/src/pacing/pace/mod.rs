@@ -124,7 +124,7 @@ impl Pace {
 
     fn grant(&mut self, process: u64, wish: Wish, limits: Limits, now: Timestamp) -> Grant {
         let until = now.plus(GRANTED_FOR);
-        let nothing = |wait| Grant { mails: 0, connections: 0, until, wait };
+        let nothing = |wait| Grant { mails: 0, connections: 0, until, wait, is_wanted: false };
         if let Some(wait) = self.stands_still(now) {
             self.connections.leave(process);
             return nothing(Some(wait));
@@ -141,6 +141,7 @@ impl Pace {
             connections,
             until,
             wait: next_at.map(|until| Wait { reason: PaceReason::Rate, until }),
+            is_wanted: self.connections.is_wanted(process),
         }
     }
 

@@ -2,6 +2,8 @@
 //!
 //! The pace itself is shared by all processes ([`mailwright_core::pacing`]); this is the part of one of them.
 
+mod room;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -25,16 +27,11 @@ const MISSES: u32 = 3;
 /// How many domains have to say so within this time that a site of many domains blocks us.
 const ACCUSERS: usize = 3;
 const ACCUSED_FOR: Duration = Duration::from_hours(1);
-/// Mails a second that a site takes of which no speed is known: those that are given back come again soon.
-const SPEED: f64 = 10.0;
 /// How long a site counts as one that answers after it did.
 const ANSWERS_FOR: Duration = Duration::from_mins(10);
-/// The fewest mails that are held in memory for a site that takes any, and the seconds of its speed that more are held for.
-const FEWEST_HELD: usize = 16;
-const SECONDS_HELD: f64 = 10.0;
-/// The shortest rest for which mails do not wait in memory.
-const LONG: Duration = Duration::from_secs(1);
-
+/// How long a connection is kept that no mail uses, and how long where another process waits for one.
+const IDLE: Duration = Duration::from_secs(30);
+const GIVEN_BACK_AFTER: Duration = Duration::from_millis(300);
 /// An open connection that no mail uses.
 pub(super) struct Idle<L> {
     pub(super) line: L,
@@ -54,17 +51,8 @@ pub(in crate::delivery) enum Slow {
     Pace(PaceReason, String),
     /// It takes mail more slowly than it comes.
     Busy,
-}
-
-/// What a site takes for now.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Room {
-    /// How many mails are held in memory for it; `None` for any number.
-    pub(super) keeps: Option<usize>,
-    /// When it takes more.
-    pub(super) from: Timestamp,
-    /// Mails a second from then on, as far as is known.
-    pub(super) per_second: f64,
+    /// It has not answered yet.
+    Unheard,
 }
 
 /// A site, as this process knows it.
@@ -109,7 +97,7 @@ impl<L> Site<L> {
     pub(super) fn new(limits: Limits) -> Self {
         Self {
             limits,
-            grant: Grant { mails: 0, connections: 0, until: Timestamp(0), wait: None },
+            grant: Grant { mails: 0, connections: 0, until: Timestamp(0), wait: None, is_wanted: false },
             granted: 0,
             wait: None,
             rate: None,
@@ -173,6 +161,11 @@ impl<L> Site<L> {
 
     pub(super) fn closed(&mut self) {
         self.open = self.open.saturating_sub(1);
+    }
+
+    /// How long a connection that no mail uses is kept.
+    pub(super) fn keeps_idle(&self) -> Duration {
+        if self.grant.is_wanted && self.busy_since.is_none() { GIVEN_BACK_AFTER } else { IDLE }
     }
 
     /// Whether there are more connections than granted.
@@ -270,9 +263,10 @@ impl<L> Site<L> {
         let ends = self.grant.until.since(now) < RENEWED_BEFORE || now >= self.grant.until;
         let in_use = queued > 0 || self.open > 0;
         let wants = is_over && (is_wanted || in_use && ends);
+        let gives_back = !in_use && self.grant.is_wanted && self.grant.connections > 0;
         let owes = self.report != Report::default()
             && (self.report.said.is_some() || now.since(self.asked_at) >= REPORTED_WITHIN);
-        if !wants && !owes {
+        if !wants && !owes && !gives_back {
             return None;
         }
         (self.is_asking, self.asked_at) = (true, now);
@@ -294,6 +288,7 @@ impl<L> Site<L> {
         self.is_asking = false;
         self.grant.mails = self.grant.mails.saturating_add(grant.mails);
         (self.grant.connections, self.grant.until) = (grant.connections, grant.until);
+        self.grant.is_wanted = grant.is_wanted;
         if grant.mails > 0 {
             self.granted = self.grant.mails;
         }
@@ -314,25 +309,6 @@ impl<L> Site<L> {
         self.report.unused += report.unused;
         self.report.said = self.report.said.take().or(report.said);
         self.report.left = self.report.left.or(report.left);
-    }
-
-    /// What it takes for now.
-    pub(super) fn room(&self, now: Timestamp) -> Room {
-        let stands = self.stands_until(now);
-        let rate = self.rate.or(self.limits.per_minute.map(f64::from)).map(|per_minute| per_minute / 60.0);
-        let speed = self.meter.per_second(now);
-        let per_second = rate.map_or(speed.max(SPEED), |rate| rate.max(0.01));
-        let is_known = self.busy_since.is_some_and(|since| now.since(since).as_secs_f64() >= SECONDS_HELD);
-        let keeps = match (stands, rate) {
-            (Some(until), _) if until.since(now) > LONG => Some(0),
-            (Some(_), _) => Some(FEWEST_HELD),
-            (None, Some(rate)) => Some(((rate * SECONDS_HELD / 2.0).ceil() as usize).max(2)),
-            (None, None) if is_known => Some(((speed * SECONDS_HELD) as usize).max(FEWEST_HELD)),
-            (None, None) => None,
-        };
-        let held = keeps.unwrap_or_default() as f64 / per_second;
-        let from = stands.unwrap_or_else(|| now.plus(Duration::from_secs_f64(held.min(60.0))));
-        Room { keeps, from, per_second }
     }
 
     /// Until when nothing is tried, if that is known.
@@ -356,27 +332,9 @@ impl<L> Site<L> {
         match self.wait {
             Some(wait) => Slow::Pace(wait.reason, self.reply.clone()),
             None if self.rate.is_some() => Slow::Pace(PaceReason::Rate, self.reply.clone()),
+            None if !self.answers(now) => Slow::Unheard,
             None => Slow::Busy,
         }
-    }
-
-    /// The times at which mails are looked at again that do not wait in memory: one after the other as they may leave, but
-    /// none later than `horizon`, since the site may take more meanwhile.
-    pub(super) fn slots(&mut self, mails: usize, room: &Room, horizon: Duration) -> Vec<Timestamp> {
-        let apart = Duration::from_secs_f64((1.0 / room.per_second).min(horizon.as_secs_f64()));
-        let last = room.from.plus(horizon);
-        let mut next = if self.slot > last { room.from } else { self.slot.max(room.from) };
-        let slots = (0..mails).map(|_| {
-            let slot = next;
-            next = next.plus(apart);
-            if next > last {
-                next = room.from;
-            }
-            slot
-        });
-        let slots = slots.collect();
-        self.slot = next;
-        slots
     }
 
     /// Whether nothing is going on there, and nothing is owed.

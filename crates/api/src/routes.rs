@@ -20,7 +20,7 @@ use crate::automation::{
     enrolment, execution, fields as workflow_fields, list as workflows, of_contact as executions_of_contact,
     simulation, stats, step, transition, versions, webhook_secret, why, workflow,
 };
-use crate::delivery::{checks, mailbox, reputation, sites};
+use crate::delivery::{checks, interventions, mailbox, reputation, sites};
 use crate::feedback::{heat, hit, received, sns, tracking};
 use crate::insight::{activity, analytics, cohorts, recipients, stream, upcoming};
 use crate::instance::{config, docs, health};
@@ -190,6 +190,9 @@ fn campaign_routes() -> &'static [Operations] {
         || routes!(held::list),
         || routes!(held::decide),
         || routes!(sites::list),
+        || routes!(interventions::list),
+        || routes!(interventions::add),
+        || routes!(interventions::end),
         || routes!(received::list),
         || routes!(received::get),
         || routes!(received::raw),

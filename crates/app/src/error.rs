@@ -56,6 +56,8 @@ names! {
         Session = "Session",
         /// A request in the log of requests.
         Request = "Request",
+        /// What is wanted with mail that waits.
+        Intervention = "Intervention",
         /// A background job.
         Job = "Job",
         /// A workflow.

@@ -81,6 +81,10 @@ names! {
         DomainKeyReplaced = "domain.key_replaced",
         /// A sender domain was removed.
         DomainRemoved = "domain.removed",
+        /// Mail that waits was to wait on, to leave by another transport, or to be given up.
+        InterventionMade = "intervention.made",
+        /// Such an intervention was ended.
+        InterventionEnded = "intervention.ended",
         /// A contact was deleted.
         ContactDeleted = "contact.deleted",
         /// A person was to be erased, in the background.

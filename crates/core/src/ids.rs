@@ -167,6 +167,8 @@ macro_rules! with_ids {
             SessionId,
             /// An invitation to a project.
             InvitationId,
+            /// What an operator wants done with mail that waits.
+            InterventionId,
             /// An entry of a project's audit log.
             AuditId,
             /// A row of the log of the feed.

@@ -30,6 +30,7 @@ pub mod hex;
 pub mod hit;
 pub mod ids;
 pub mod import;
+pub mod intervention;
 pub mod issue;
 pub mod job;
 pub mod locale;

@@ -2,6 +2,7 @@
 
 mod backup;
 mod config;
+mod delivery;
 mod doctor;
 mod export;
 mod feedback;
@@ -79,6 +80,9 @@ enum Command {
     /// Manage the addresses that get no mail of any project.
     #[command(subcommand)]
     Suppressions(suppressions::SuppressionsCommand),
+    /// Pause, reroute or give up mail that waits, by project, domain or site.
+    #[command(subcommand)]
+    Delivery(delivery::DeliveryCommand),
     /// Manage the lists by which addresses are verified.
     #[command(subcommand)]
     Verification(verification::VerificationCommand),
@@ -179,6 +183,7 @@ fn run() -> Result<ExitCode> {
             Command::User(command) => operate::user(&config, command).await,
             Command::Project(command) => operate::project(&config, command).await,
             Command::Suppressions(command) => suppressions::suppressions(&config, command).await,
+            Command::Delivery(command) => delivery::delivery(&config, command).await,
             Command::Usage(args) => usage::usage(&config, &args).await,
             Command::Inbox(args) => operate::inbox(&config, args).await,
             Command::Backup(args) => backup::backup(&config, &args).await,

@@ -272,6 +272,7 @@ impl ApiError {
             | Resource::User
             | Resource::Member
             | Resource::Invitation
+            | Resource::Intervention
             | Resource::Key
             | Resource::Session
             | Resource::Request

@@ -34,6 +34,7 @@ mod forgetting;
 mod hand_over;
 mod held;
 mod instance_rate;
+pub mod interventions;
 mod ledger;
 mod message;
 mod next_hop;
@@ -140,6 +141,7 @@ struct Delivery {
     backoff: Backoff,
     /// The transports, and which mails leave by which.
     outlets: Outlets,
+    interventions: interventions::Known,
     held: Held,
     keys: SigningKeys,
     known_footers: Remembered<ProjectNumber, Arc<Footers>>,
@@ -160,6 +162,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         express: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
         backoff: Backoff { base: settings.retry_base, max: settings.retry_max, patience: settings.deadline },
         outlets: Outlets::new(app, &app.0.delivery.transports),
+        interventions: interventions::Known::default(),
         held: Held::default(),
         keys: SigningKeys::lasting(KNOWN_FOR),
         known_footers: Remembered::lasting(KNOWN_FOR),
@@ -174,6 +177,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     for lane in Lane::ALL {
         feeder::start(&delivery, lane);
     }
+    tasks.keep("interventions", interventions::run(Arc::clone(&delivery)));
     tasks.keep("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
     start_workers(&delivery);
 }

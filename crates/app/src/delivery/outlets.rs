@@ -10,7 +10,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use mailwright_core::email::Lane;
-use mailwright_core::ids::{EmailId, ProjectId, ProjectNumber};
+use mailwright_core::ids::{EmailId, InterventionId, ProjectId, ProjectNumber};
+use mailwright_core::intervention::Interventions;
 use mailwright_core::routing::{Facts, Route, Routes, TransportNumber};
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::sending::email::Claimed;
@@ -18,6 +19,7 @@ use mailwright_store::{body, project};
 
 use super::direct::Direct;
 use super::flows::Destination;
+use super::interventions::{Instead, instead};
 use super::next_hop::NextHop;
 use super::remembered::Remembered;
 use super::ses::Ses;
@@ -90,6 +92,10 @@ enum Place {
     To(Destination),
     /// Nowhere for now.
     Nowhere(Shut),
+    /// Nowhere, since it is paused.
+    Pause(InterventionId, String),
+    /// Nowhere, since it is to be given up.
+    Expire(String),
 }
 
 /// Why a mail leaves by none of its transports.
@@ -116,6 +122,10 @@ impl Outlets {
 
     fn outlet(&self, number: TransportNumber) -> Option<&Arc<Outlet>> {
         self.all.get(usize::from(number.0))
+    }
+
+    fn named(&self, name: &str) -> Option<&Arc<Outlet>> {
+        self.all.iter().find(|outlet| **outlet.hop.name() == *name)
     }
 
     /// For how long feeders claim nothing: as long as nothing can be handed over by any transport.
@@ -178,9 +188,13 @@ impl Delivery {
     pub(super) async fn place(self: &Arc<Self>, lane: Lane, mails: Vec<Claimed>) {
         let mut placed = Vec::with_capacity(mails.len());
         let mut nowhere: Vec<(Shut, Vec<Claimed>)> = Vec::new();
+        let (mut paused, mut expired) = (Vec::new(), Vec::new());
+        let interventions = self.interventions.current();
         for mail in mails {
-            match self.place_of(lane, &mail) {
+            match self.place_of(lane, &mail, &interventions) {
                 Place::To(destination) => placed.push((destination, mail)),
+                Place::Pause(id, why) => paused.push((id, why, mail)),
+                Place::Expire(why) => expired.push((why, mail)),
                 Place::Nowhere(shut) => match nowhere.iter_mut().find(|(known, _)| known.why == shut.why) {
                     Some((_, mails)) => mails.push(mail),
                     None => nowhere.push((shut, vec![mail])),
@@ -188,6 +202,8 @@ impl Delivery {
             }
         }
         self.app.0.delivery.dispatcher.push(lane, placed);
+        self.pause_mails(paused).await;
+        self.expire_mails(expired).await;
         for (Shut { wait, why, counts }, mails) in nowhere {
             // not all at once, nor so soon that the same ones are claimed again and again
             let wait = wait.max(HELD).mul_f64(1.0 + rand::random::<f64>());
@@ -202,10 +218,19 @@ impl Delivery {
         }
     }
 
-    fn place_of(self: &Arc<Self>, lane: Lane, mail: &Claimed) -> Place {
+    fn place_of(self: &Arc<Self>, lane: Lane, mail: &Claimed, interventions: &Interventions) -> Place {
+        let mut wanted = None;
+        match instead(interventions, mail, None) {
+            Some(Instead::Pause(id, why)) => return Place::Pause(id, why),
+            Some(Instead::Expire(why)) => return Place::Expire(why),
+            Some(Instead::By(name)) => {
+                wanted = self.outlets.named(&name).map(|outlet| outlet.hop.transport());
+            }
+            None => {}
+        }
         // where there is no choice, it waits where it goes
         if let [only] = &self.outlets.all[..] {
-            return Place::To(self.destination_by(only, mail));
+            return self.place_by(only, mail, interventions);
         }
         let Some(routes) = self.outlets.routes() else {
             let why = "The mail waits until the routes are known.".into();
@@ -215,7 +240,8 @@ impl Delivery {
             Ok(doubted) => doubted,
             Err(why) => return Place::Nowhere(Shut { wait: self.backoff.base, why, counts: true }),
         };
-        let via = doubted.as_ref().map_or_else(|| routes.of(facts(mail, lane)), std::slice::from_ref);
+        let only = doubted.as_ref().or(wanted.as_ref());
+        let via = only.map_or_else(|| routes.of(facts(mail, lane)), std::slice::from_ref);
         let now = self.now();
         let has_refused = |number: &TransportNumber| {
             via.len() > 1 && self.outlets.refused.get(&(mail.id, *number), now).is_some()
@@ -224,7 +250,10 @@ impl Delivery {
         let (after, first): (Vec<TransportNumber>, Vec<_>) = via.iter().copied().partition(has_refused);
         let mut nowhere: Option<Shut> = None;
         for outlet in first.into_iter().chain(after).filter_map(|number| self.outlets.outlet(number)) {
-            let destination = self.destination_by(outlet, mail);
+            let destination = match self.place_by(outlet, mail, interventions) {
+                Place::To(destination) => destination,
+                other => return other,
+            };
             match self.is_shut(outlet, destination, mail.project) {
                 None => return Place::To(destination),
                 Some(shut) if nowhere.as_ref().is_none_or(|known| shut.wait < known.wait) => {
@@ -235,6 +264,28 @@ impl Delivery {
         }
         // a route always names transports that are there
         nowhere.map_or(Place::To(Destination::by(TransportNumber(0))), Place::Nowhere)
+    }
+
+    /// Where a mail goes by a transport, unless something else is wanted of the site that takes it.
+    fn place_by(self: &Arc<Self>, outlet: &Outlet, mail: &Claimed, interventions: &Interventions) -> Place {
+        let destination = self.destination_by(outlet, mail);
+        let Way::Direct(direct) = &outlet.way else { return Place::To(destination) };
+        let site = if interventions.is_empty() { None } else { direct.site_of(destination) };
+        let Some(site) = site.filter(|site| interventions.names_site(site)) else {
+            return Place::To(destination);
+        };
+        match instead(interventions, mail, Some(&site)) {
+            Some(Instead::Pause(id, why)) => Place::Pause(id, why),
+            Some(Instead::Expire(why)) => Place::Expire(why),
+            // one that may have left stays with its transport
+            Some(Instead::By(name)) if mail.in_doubt == 0 => {
+                let Some(other) = self.outlets.named(&name) else { return Place::To(destination) };
+                let destination = self.destination_by(other, mail);
+                let shut = self.is_shut(other, destination, mail.project);
+                shut.map_or(Place::To(destination), Place::Nowhere)
+            }
+            Some(Instead::By(_)) | None => Place::To(destination),
+        }
     }
 
     /// Where a mail goes by a transport.

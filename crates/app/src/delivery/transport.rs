@@ -76,6 +76,11 @@ impl Transports {
         Self { all: vec![NamedTransport { name: Self::DEFAULT.into(), transport }], routes: Vec::new() }
     }
 
+    /// Whether a transport has this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.all.iter().any(|one| one.name == name)
+    }
+
     /// Whether a route is for some projects alone.
     pub(crate) fn name_projects(&self) -> bool {
         self.routes.iter().any(|route| !route.projects.is_empty())

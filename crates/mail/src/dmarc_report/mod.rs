@@ -16,6 +16,8 @@
 //! can be keeps a thread busy for long, so it is no work for one that others wait for. In memory there are at most the
 //! mail, one unpacked report, which may need twice its size while it grows, and what is returned.
 
+mod bounded;
+mod error;
 mod model;
 mod record;
 #[cfg(test)]
@@ -24,13 +26,13 @@ mod unpack;
 mod xml;
 mod zip;
 
-pub use self::model::{
+use crate::report::mime::{Leaf, Message};
+pub use error::{DmarcReportError, MAX_XML};
+pub use model::{
     AggregateReport, Alignment, AuthResult, Disposition, DkimResult, MAX_COUNT, MAX_RECORDS, MAX_RESULTS,
     MAX_TEXT, OverrideReason, OverrideType, PolicyPublished, Record, SpfResult,
 };
-pub use self::unpack::MAX_XML;
-use self::xml::Failure;
-use crate::report::mime::{Leaf, Message};
+use xml::Failure;
 
 /// How many parts of a mail are unpacked. A report is one part (RFC 7489 section 7.2.1.1); footers and pictures of
 /// gateways are not tried.
@@ -54,35 +56,6 @@ const MEDIA: [&str; 10] = [
 const EXTENSIONS: [&str; 4] = [".xml", ".xml.gz", ".gz", ".zip"];
 /// Other reports are packed the same way, among them those about TLS (RFC 8460).
 const OTHER_EXTENSIONS: [&str; 2] = [".json", ".json.gz"];
-
-/// Why a report cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum DmarcReportError {
-    /// It is more than [`MAX_XML`] bytes when it is unpacked.
-    #[error("the report is larger than {MAX_XML} bytes")]
-    TooLarge,
-    /// The gzip or zip is broken, encrypted, or packed in a way that reports are not.
-    #[error("the report's archive cannot be unpacked")]
-    Archive,
-    /// There is an archive in the archive.
-    #[error("there is an archive in the report's archive")]
-    Nested,
-    /// The XML is broken. `at` counts bytes from 0.
-    #[error("the report's XML is broken at byte {at}")]
-    Malformed {
-        /// Where it was noticed.
-        at: u64,
-    },
-    /// Elements are within each other deeper than any report has them.
-    #[error("the report's elements are nested too deep")]
-    TooDeep,
-    /// The XML is no report: its outermost element is not `feedback`.
-    #[error("the XML is no DMARC report")]
-    NoFeedback,
-    /// What makes a report one is not there, or cannot be read. The name is that of the element.
-    #[error("the report has no {0} that can be read")]
-    Missing(&'static str),
-}
 
 /// Reads the report that a mail brings. `raw` is the mail as it came: header, empty line, body; any line ends.
 ///

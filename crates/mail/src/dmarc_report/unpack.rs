@@ -1,14 +1,12 @@
 //! What a report is packed in. No size that an archive declares is believed: what comes out is counted.
 
 use std::borrow::Cow;
-use std::io::Read;
 
 use flate2::read::GzDecoder;
 
-use super::{DmarcReportError, zip};
-
-/// The largest report, in bytes of XML. With [`super::MAX_RECORDS`] records of usual size it is a third of this.
-pub const MAX_XML: usize = 16 * 1024 * 1024;
+use super::bounded::read_bounded;
+use super::error::{DmarcReportError, MAX_XML};
+use super::zip;
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZIP: &[u8] = b"PK\x03\x04";
@@ -24,12 +22,4 @@ pub(super) fn unpack(file: &[u8]) -> Result<Cow<'_, [u8]>, DmarcReportError> {
         return if file.len() > MAX_XML { Err(DmarcReportError::TooLarge) } else { Ok(Cow::Borrowed(file)) };
     };
     if xml.starts_with(GZIP) || xml.starts_with(ZIP) { Err(DmarcReportError::Nested) } else { Ok(xml) }
-}
-
-/// All that a reader has, at most `limit` bytes.
-pub(super) fn read_bounded(reader: impl Read, limit: usize) -> Result<Vec<u8>, DmarcReportError> {
-    let mut content = Vec::new();
-    let mut reader = reader.take(limit as u64 + 1);
-    reader.read_to_end(&mut content).map_err(|_| DmarcReportError::Archive)?;
-    if content.len() > limit { Err(DmarcReportError::TooLarge) } else { Ok(content) }
 }

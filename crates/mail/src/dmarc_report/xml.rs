@@ -7,7 +7,7 @@ use mailwright_core::time::Timestamp;
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, Event};
 
-use super::DmarcReportError;
+use super::error::DmarcReportError;
 use super::model::{AggregateReport, Alignment, Disposition, MAX_RECORDS, MAX_TEXT, PolicyPublished, Record};
 use super::record::{RecordDraft, alignment, domain, line, seconds, word};
 

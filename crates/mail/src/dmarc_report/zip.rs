@@ -8,8 +8,8 @@ use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use memchr::memmem;
 
-use super::DmarcReportError;
-use super::unpack::read_bounded;
+use super::bounded::read_bounded;
+use super::error::DmarcReportError;
 
 /// How many entries of the directory are looked at.
 const MAX_MEMBERS: usize = 100;

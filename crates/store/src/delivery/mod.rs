@@ -1,6 +1,7 @@
 //! How mails leave, and what happens to them.
 
 pub mod delivery_stats;
+pub mod intervention;
 pub mod mailbox;
 pub mod next_hop;
 pub mod provider_mail;

@@ -13,7 +13,7 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 33] = [
+const GLOBAL_TABLES: [&str; 35] = [
     "backup_marks",
     "database_sizes",
     "deletions",
@@ -23,6 +23,8 @@ const GLOBAL_TABLES: [&str; 33] = [
     "identities",
     "instance_rate",
     "instance_suppressions",
+    "intervention_projects",
+    "interventions",
     "login_attempts",
     "login_clients",
     "meter_batches",

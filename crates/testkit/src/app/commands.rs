@@ -7,7 +7,7 @@ use super::App;
 use super::process::printed;
 
 impl App {
-    /// Runs another command of the program with the server's environment and returns what it prints.
+    /// Runs another command of the program with the server's environment and file, and returns what it prints.
     pub async fn run(&self, arguments: &[&str]) -> String {
         self.run_with_input(arguments, "").await
     }
@@ -16,7 +16,7 @@ impl App {
     pub async fn run_with_input(&self, arguments: &[&str], input: &str) -> String {
         let mut command = Command::new(&self.server.binary);
         self.server.environment(&mut command);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(&self.server.arguments).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let input = input.to_owned();
         let run = move || {
             let mut child = command.spawn()?;

@@ -2,6 +2,7 @@
 //! what a receiver gets to see.
 
 mod direct;
+mod interventions;
 mod isolation;
 mod judged;
 mod message;

@@ -137,6 +137,11 @@ impl Direct {
         self.sites().blocked_until(destination, now).map(|until| until.since(now))
     }
 
+    /// The site of a destination, where it is known.
+    pub(super) fn site_of(&self, destination: Destination) -> Option<Arc<str>> {
+        self.sites().path(destination).map(|path| Arc::clone(&path.site))
+    }
+
     fn sites(&self) -> MutexGuard<'_, Sites<Line>> {
         self.sites.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -62,6 +62,7 @@ pub(super) async fn run(delivery: Arc<Delivery>, transport: TransportNumber, dir
         let queued = delivery.app.0.delivery.dispatcher.queued_by_destination(transport);
         let (steps, reaped, by_site) = {
             let mut sites = direct.sites();
+            sites.interventions = delivery.interventions.current();
             let by_site = sites.by_site(&queued);
             if now.since(tidied_at) >= TIDIED_EVERY || tidied_at > now {
                 sites.forget(&queued, now);
@@ -198,6 +199,9 @@ fn withdraw<'q>(
     let mut left: HashMap<_, _> = rooms.iter().map(|(name, room)| (Arc::clone(name), room.keeps)).collect();
     let withdrawn = delivery.app.0.delivery.dispatcher.withdraw(|flow: Flow, count| {
         let path = sites.path(flow.destination)?;
+        if sites.interventions.moves(flow.project, &path.site) {
+            return Some(0);
+        }
         let left = left.get_mut(&path.site)?.as_mut()?;
         let kept = count.min(*left);
         *left -= kept;
@@ -209,8 +213,9 @@ fn withdraw<'q>(
         // withdrawn since it has one
         let Some(path) = sites.path(flow.destination) else { continue };
         let is_blocked = sites.blocked_until(flow.destination, now).is_some();
+        let is_meant = sites.interventions.moves(flow.project, &path.site);
         let (choice, rest): (Vec<_>, Vec<_>) =
-            mails.into_iter().partition(|mail| is_blocked && delivery.has_choice(mail, lane));
+            mails.into_iter().partition(|mail| is_meant || is_blocked && delivery.has_choice(mail, lane));
         by_site.entry(Arc::clone(&path.site)).or_default().extend(rest);
         elsewhere.push((lane, choice));
     }

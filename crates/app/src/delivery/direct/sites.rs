@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mailwright_core::intervention::Interventions;
 use mailwright_core::pacing::limits::{Limits, limits_of};
 use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
@@ -100,6 +101,8 @@ pub(super) struct Sites<L> {
     targets: HashMap<Destination, Target>,
     numbers: HashMap<(Vec<MailServer>, Need), Destination>,
     known: HashMap<Arc<str>, Site<L>>,
+    /// What is wanted with mail that waits.
+    pub(super) interventions: Arc<Interventions>,
     /// The mails that are under way for each destination, of those with any.
     begun: HashMap<Destination, usize>,
 }
@@ -117,6 +120,7 @@ impl<L> Sites<L> {
             targets: HashMap::new(),
             numbers: HashMap::new(),
             known: HashMap::new(),
+            interventions: Arc::default(),
             begun: HashMap::new(),
         }
     }
@@ -190,6 +194,9 @@ impl<L> Sites<L> {
             Some(Target::Asked) => return Err(None),
             Some(Target::To(path)) => path,
         };
+        if self.interventions.pauses_site(&path.site) {
+            return Err(None);
+        }
         let site = self.known.get(&path.site).ok_or(None)?;
         site.admits(now)?;
         // servers that never answer must not take all the workers

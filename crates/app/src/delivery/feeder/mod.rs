@@ -208,7 +208,9 @@ impl Feeder {
     ) -> mailwright_store::Result<Option<usize>> {
         // not that of the round: a mail that was accepted since would not be due yet, and nobody would announce it again
         let now = self.delivery.now();
-        if self.rests.is_resting(project, now) {
+        if self.rests.is_resting(project, now)
+            || self.delivery.interventions.current().pauses_project(project)
+        {
             return Ok(None);
         }
         // of a project that waits or is slow, little is claimed; the next look finds it again

@@ -202,6 +202,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "keys of domains",
         sql: include_str!("../../../migrations/0052_domain_keys.sql"),
     },
+    Migration {
+        number: 54,
+        name: "interventions",
+        sql: include_str!("../../../migrations/0054_interventions.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

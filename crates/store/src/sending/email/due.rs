@@ -6,7 +6,7 @@ use mailwright_core::time::Timestamp;
 
 use crate::args;
 use crate::database::error::Result;
-use crate::database::tx::Rx;
+use crate::database::tx::{Rx, Tx};
 use crate::project;
 
 /// The projects that may send and have a mail due in a lane. It goes from one project with mail that waits to the next
@@ -26,6 +26,27 @@ pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result
         )
         .await?;
     project::enabled(rx, due).await
+}
+
+/// Makes mails due that wait for later, `most` at most: of a project, for a domain where one is named, and accepted before a
+/// time. Returns how many there were. A claim of such a mail is worth nothing any more, as when its lease ended.
+pub async fn make_due(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    domain: Option<&str>,
+    before: Timestamp,
+    most: i64,
+    now: Timestamp,
+) -> Result<u64> {
+    let escaped = domain.map(|domain| domain.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
+    let pattern = format!("%@{}", escaped.as_deref().unwrap_or("%"));
+    tx.execute(
+        "update emails set due_at = $5, paused_by = null where project_id = $1 and id in \
+         (select id from emails where project_id = $1 and due_at > $5 and status = 'PENDING' and created_at < $3 \
+         and recipient like $2 escape '\\' limit $4)",
+        args![project, pattern, before, most, now],
+    )
+    .await
 }
 
 /// How many mails of a lane are due, counted up to `most`.

@@ -12,6 +12,7 @@ use super::world::World;
 /// Endpoints that refuse what the comparison of cookie and key sends, because it takes a job, a file, a member, a
 /// topic, a former version, a campaign on its way, or an enabled workflow and its parts.
 const REFUSED: &[&str] = &[
+    "delete /delivery/interventions/{id}",
     "delete /projects/{id}/members/{userId}",
     "delete /suppressions/addresses/{email}",
     "delete /suppressions/{id}",
@@ -50,6 +51,7 @@ const REFUSED: &[&str] = &[
     "post /contacts/bulk/{jobId}/undo",
     "post /contacts/import",
     "post /contacts/import/preview",
+    "post /delivery/interventions",
     "post /suppressions/addresses/import",
     "post /templates/{id}/versions/{number}/restore",
     "post /uploads/image",

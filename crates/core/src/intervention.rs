@@ -1,0 +1,238 @@
+//! What an operator, or a project for its own mail, wants done with mail that waits: nothing for now, another transport, or
+//! that it is given up.
+
+use std::collections::HashMap;
+
+use crate::ids::{InterventionId, ProjectNumber};
+use crate::names::names_in_json;
+use crate::time::Timestamp;
+
+/// The longest name of a domain or a site, in bytes.
+pub const MAX_NAME: usize = 253;
+/// The longest reason, in characters.
+pub const MAX_REASON: usize = 500;
+
+names_in_json! {
+    /// What is done with the mail.
+    pub enum InterventionKind {
+        /// It waits until the intervention is ended.
+        Pause = "PAUSE",
+        /// It leaves by another transport.
+        Reroute = "REROUTE",
+        /// What was accepted before the intervention is given up.
+        Expire = "EXPIRE",
+    }
+}
+
+/// Which mail is meant. All parts that are given have to be met.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// The project that sends.
+    pub project: Option<ProjectNumber>,
+    /// The recipient's domain, in lower case.
+    pub domain: Option<String>,
+    /// The site that takes the mail, as the log names it, where mail is brought to the recipients' own servers.
+    pub site: Option<String>,
+}
+
+/// Something that was wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intervention {
+    /// Identifier.
+    pub id: InterventionId,
+    /// What is done.
+    pub kind: InterventionKind,
+    /// With which mail.
+    pub scope: Scope,
+    /// The transport by which it leaves.
+    pub transport: Option<String>,
+    /// Why, for people.
+    pub reason: Option<String>,
+    /// Who wanted it: `operator`, or a user or key of the project by its id.
+    pub created_by: String,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// Since when it is not wanted any more: its mail is being let go.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// A mail that waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting<'m> {
+    /// Its project.
+    pub project: ProjectNumber,
+    /// The recipient's domain.
+    pub domain: &'m str,
+    /// The site that takes it, where that is known.
+    pub site: Option<&'m str>,
+    /// When it was accepted.
+    pub created_at: Timestamp,
+}
+
+/// Who an operator is in [`Intervention::created_by`].
+const OPERATOR: &str = "operator";
+
+impl Intervention {
+    /// Whether an operator wanted it, rather than the project.
+    pub fn is_of_operator(&self) -> bool {
+        self.created_by == OPERATOR
+    }
+}
+
+impl Scope {
+    fn holds(&self, mail: Waiting<'_>) -> bool {
+        self.project.is_none_or(|project| project == mail.project)
+            && self.domain.as_deref().is_none_or(|domain| domain == mail.domain)
+            && self.site.as_deref().is_none_or(|site| mail.site == Some(site))
+    }
+}
+
+/// All interventions that are in force, by what they are found by.
+#[derive(Debug, Default)]
+pub struct Interventions {
+    all: Vec<Intervention>,
+    by_site: HashMap<String, Vec<usize>>,
+    by_domain: HashMap<String, Vec<usize>>,
+    by_project: HashMap<ProjectNumber, Vec<usize>>,
+}
+
+impl Interventions {
+    /// Those of a list that have not ended.
+    pub fn new(list: Vec<Intervention>) -> Self {
+        let mut found = Self::default();
+        found.all = list.into_iter().filter(|one| one.ended_at.is_none()).collect();
+        for (at, one) in found.all.iter().enumerate() {
+            match &one.scope {
+                Scope { site: Some(site), .. } => found.by_site.entry(site.clone()).or_default().push(at),
+                Scope { domain: Some(domain), .. } => {
+                    found.by_domain.entry(domain.clone()).or_default().push(at);
+                }
+                Scope { project: Some(project), .. } => {
+                    found.by_project.entry(*project).or_default().push(at)
+                }
+                Scope { .. } => {}
+            }
+        }
+        found
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whether all mail of a project is paused.
+    pub fn pauses_project(&self, project: ProjectNumber) -> bool {
+        let of_project = self.by_project.get(&project).into_iter().flatten();
+        of_project.into_iter().any(|at| self.all[*at].kind == InterventionKind::Pause)
+    }
+
+    /// Whether all mail for a site is paused, of every project and domain.
+    pub fn pauses_site(&self, site: &str) -> bool {
+        let of_site = self.by_site.get(site).into_iter().flatten();
+        of_site.map(|at| &self.all[*at]).any(|one| {
+            one.kind == InterventionKind::Pause && one.scope.project.is_none() && one.scope.domain.is_none()
+        })
+    }
+
+    /// Whether some mail for a site is meant by its name.
+    pub fn names_site(&self, site: &str) -> bool {
+        self.by_site.contains_key(site)
+    }
+
+    /// Whether a project's mail for a site is paused or leaves by another transport.
+    pub fn moves(&self, project: ProjectNumber, site: &str) -> bool {
+        let of_site = self.by_site.get(site).into_iter().flatten();
+        of_site.map(|at| &self.all[*at]).any(|one| {
+            one.kind != InterventionKind::Expire && one.scope.project.is_none_or(|of| of == project)
+        })
+    }
+
+    /// What is done with a mail. Giving up comes before waiting, and that before another way.
+    pub fn of(&self, mail: Waiting<'_>) -> Option<&Intervention> {
+        if self.all.is_empty() {
+            return None;
+        }
+        let by_site = mail.site.and_then(|site| self.by_site.get(site));
+        let found = [by_site, self.by_domain.get(mail.domain), self.by_project.get(&mail.project)];
+        let meant = found.into_iter().flatten().flatten().map(|at| &self.all[*at]).filter(|one| {
+            let is_in_time = one.kind != InterventionKind::Expire || mail.created_at < one.created_at;
+            is_in_time && one.scope.holds(mail)
+        });
+        meant.min_by_key(|one| match one.kind {
+            InterventionKind::Expire => 0,
+            InterventionKind::Pause => 1,
+            InterventionKind::Reroute => 2,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(
+        kind: InterventionKind,
+        project: Option<i64>,
+        domain: Option<&str>,
+        site: Option<&str>,
+    ) -> Intervention {
+        Intervention {
+            id: InterventionId::new(Timestamp(5), rand_like(kind as u8)),
+            kind,
+            scope: Scope {
+                project: project.map(ProjectNumber),
+                domain: domain.map(str::to_owned),
+                site: site.map(str::to_owned),
+            },
+            transport: None,
+            reason: None,
+            created_by: "operator".into(),
+            created_at: Timestamp(5),
+            ended_at: None,
+        }
+    }
+
+    fn rand_like(byte: u8) -> [u8; 10] {
+        [byte; 10]
+    }
+
+    fn mail<'m>(project: i64, domain: &'m str, site: Option<&'m str>, at: i64) -> Waiting<'m> {
+        Waiting { project: ProjectNumber(project), domain, site, created_at: Timestamp(at) }
+    }
+
+    #[test]
+    fn every_part_of_a_scope_has_to_be_met() {
+        use InterventionKind::{Expire, Pause, Reroute};
+        let all = Interventions::new(vec![
+            one(Pause, Some(1), None, None),
+            one(Reroute, None, Some("a.test"), None),
+            one(Expire, None, Some("a.test"), None),
+            one(Pause, Some(2), Some("b.test"), Some("site.test")),
+            one(Pause, None, None, Some("other.test")),
+        ]);
+        let kind = |mail| all.of(mail).map(|one| one.kind);
+        assert_eq!(kind(mail(1, "c.test", None, 9)), Some(Pause));
+        assert_eq!(kind(mail(2, "a.test", None, 9)), Some(Reroute));
+        assert_eq!(kind(mail(2, "a.test", None, 4)), Some(Expire), "it was there before");
+        assert_eq!(kind(mail(1, "a.test", None, 9)), Some(Pause), "waiting comes before another way");
+        assert_eq!(kind(mail(2, "b.test", None, 9)), None, "its site is not known");
+        assert_eq!(kind(mail(2, "b.test", Some("site.test"), 9)), Some(Pause));
+        assert_eq!(kind(mail(3, "b.test", Some("site.test"), 9)), None);
+        assert_eq!(kind(mail(3, "c.test", Some("other.test"), 9)), Some(Pause));
+        assert!(all.pauses_project(ProjectNumber(1)) && !all.pauses_project(ProjectNumber(2)));
+        assert!(
+            all.pauses_site("other.test") && !all.pauses_site("site.test") && all.names_site("site.test")
+        );
+    }
+
+    #[test]
+    fn what_has_ended_is_not_in_force() {
+        let ended = Intervention {
+            ended_at: Some(Timestamp(6)),
+            ..one(InterventionKind::Pause, Some(1), None, None)
+        };
+        let all = Interventions::new(vec![ended]);
+        assert!(all.is_empty() && all.of(mail(1, "a.test", None, 9)).is_none());
+    }
+}

@@ -1,0 +1,176 @@
+//! What operators, and projects for their own mail, want done with mail that waits
+//! ([`mailwright_core::intervention`]). Mail that is paused names its intervention, so that it is found when that ends.
+
+use mailwright_core::ids::{InterventionId, ProjectNumber};
+use mailwright_core::intervention::{Intervention, InterventionKind, Scope};
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::database::error::{Error, Result};
+use crate::database::tx::{Row, Rx, Tx};
+use crate::database::value::Arg;
+use crate::sending::email::ClaimRef;
+
+const COLUMNS: &str = "id, kind, project, domain, site, transport, reason, created_by, created_at, ended_at";
+
+fn read(row: &Row<'_>) -> Result<Intervention> {
+    let kind: String = row.get(1)?;
+    Ok(Intervention {
+        id: row.get(0)?,
+        kind: InterventionKind::from_name(&kind).ok_or_else(|| Error::Corrupt {
+            column: 1,
+            expected: "the kind of an intervention",
+            detail: format!("interventions.kind is {kind}"),
+        })?,
+        scope: Scope { project: row.get(2)?, domain: row.get(3)?, site: row.get(4)? },
+        transport: row.get(5)?,
+        reason: row.get(6)?,
+        created_by: row.get(7)?,
+        created_at: row.get(8)?,
+        ended_at: row.get(9)?,
+    })
+}
+
+/// What changes when an intervention is made, ended or forgotten: how many there are, and the last change.
+pub async fn mark(rx: &mut Rx<'_>) -> Result<(i64, i64)> {
+    rx.one("select count(*), coalesce(max(coalesce(ended_at, created_at)), 0) from interventions", &[], |r| {
+        Ok((r.get(0)?, r.get(1)?))
+    })
+    .await
+}
+
+/// All of them, `most` at most, the oldest first.
+pub async fn all(rx: &mut Rx<'_>, most: i64) -> Result<Vec<Intervention>> {
+    rx.all(format!("select {COLUMNS} from interventions order by id limit $1"), args![most], read).await
+}
+
+/// Those of a project, `most` at most, the oldest first.
+pub async fn of_project(rx: &mut Rx<'_>, project: ProjectNumber, most: i64) -> Result<Vec<Intervention>> {
+    rx.all(
+        format!("select {COLUMNS} from interventions where project = $1 order by id limit $2"),
+        args![project, most],
+        read,
+    )
+    .await
+}
+
+/// One of them.
+pub async fn get(rx: &mut Rx<'_>, id: InterventionId) -> Result<Option<Intervention>> {
+    rx.optional(format!("select {COLUMNS} from interventions where id = $1"), args![id], read).await
+}
+
+/// Stores one.
+pub async fn add(tx: &mut Tx<'_>, new: &Intervention) -> Result<()> {
+    tx.execute_one(
+        "insert into interventions (id, kind, project, domain, site, transport, reason, created_by, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        args![
+            new.id,
+            new.kind.as_str(),
+            new.scope.project,
+            new.scope.domain.as_deref(),
+            new.scope.site.as_deref(),
+            new.transport.as_deref(),
+            new.reason.as_deref(),
+            new.created_by.as_str(),
+            new.created_at,
+        ],
+    )
+    .await
+}
+
+/// Notes that one is not wanted any more. False where it had ended.
+pub async fn end(tx: &mut Tx<'_>, id: InterventionId, now: Timestamp) -> Result<bool> {
+    let ended = tx
+        .execute("update interventions set ended_at = $2 where id = $1 and ended_at is null", args![id, now])
+        .await?;
+    Ok(ended > 0)
+}
+
+/// Forgets one whose mail was let go.
+pub async fn forget(tx: &mut Tx<'_>, id: InterventionId) -> Result<()> {
+    tx.execute("delete from intervention_projects where intervention_id = $1", args![id]).await?;
+    tx.execute("delete from interventions where id = $1", args![id]).await?;
+    Ok(())
+}
+
+/// Gives claims back without an attempt, until a time of each or until the intervention ends, and stores why the mails
+/// wait. That they wait counts for nothing.
+pub async fn pause(
+    tx: &mut Tx<'_>,
+    id: InterventionId,
+    mails: &[(ClaimRef, Timestamp)],
+    why: &str,
+    now: Timestamp,
+) -> Result<()> {
+    let mut projects: Vec<_> = mails.iter().map(|(claim, _)| claim.project).collect();
+    projects.sort_unstable();
+    projects.dedup();
+    tx.each(
+        "insert into intervention_projects (intervention_id, project) select $2, r.project \
+         from {rows r: project int} where true on conflict (intervention_id, project) do nothing",
+        &[Arg::Ints(projects.iter().map(|project| Some(project.0)).collect()), id.into()],
+    )
+    .await?;
+    tx.each(
+        "update emails set due_at = r.due, claim = emails.claim + 1, paused_by = $5, updated_at = $7, \
+         error = case when emails.recipient = '' then null else $6 end \
+         from {rows r: project_id int, email_id id, claim int, due int} \
+         where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
+         and emails.due_at is not null",
+        &[
+            Arg::Ints(mails.iter().map(|(claim, _)| Some(claim.project.0)).collect()),
+            Arg::Ids(mails.iter().map(|(claim, _)| Some(claim.id.into())).collect()),
+            Arg::Ints(mails.iter().map(|(claim, _)| Some(claim.claim)).collect()),
+            Arg::Ints(mails.iter().map(|(_, due)| Some(due.0)).collect()),
+            id.into(),
+            why.into(),
+            now.into(),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// The projects with mail that waits for an intervention, after one of them.
+pub async fn projects(
+    rx: &mut Rx<'_>,
+    id: InterventionId,
+    after: ProjectNumber,
+    most: i64,
+) -> Result<Vec<ProjectNumber>> {
+    rx.all(
+        "select project from intervention_projects where intervention_id = $1 and project > $2 order by project limit $3",
+        args![id, after, most],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Makes mails of a project due that wait for an intervention, `most` at most. Returns how many there were.
+pub async fn let_go(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: InterventionId,
+    most: i64,
+    now: Timestamp,
+) -> Result<u64> {
+    tx.execute(
+        "update emails set paused_by = null, due_at = case when due_at > $4 then $4 else due_at end \
+         where project_id = $1 and due_at is not null and id in \
+         (select id from emails where project_id = $1 and paused_by = $2 and due_at is not null order by id limit $3)",
+        args![project, id, most, now],
+    )
+    .await
+}
+
+/// How many mails of a project wait for an intervention, counted up to `most`.
+pub async fn waiting(rx: &mut Rx<'_>, project: ProjectNumber, id: InterventionId, most: i64) -> Result<i64> {
+    rx.one(
+        "select count(*) from (select 1 from emails where project_id = $1 and paused_by = $2 and due_at is not null \
+         limit $3) counted",
+        args![project, id, most],
+        |r| r.get(0),
+    )
+    .await
+}

@@ -1,0 +1,155 @@
+//! Mail that waits is paused, given up or sent another way, as an operator or the project wants it.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use mailwright_testkit::dns::FakeDns;
+use mailwright_testkit::net::free_port;
+use mailwright_testkit::smtp::{Answer, ScriptedServer};
+use mailwright_testkit::{App, Engine, Value, both_engines, json};
+use mailwright_tests::{as_project, items, read, text};
+
+use crate::delivery::{sent_by, settled};
+
+async fn waits(app: &App, id: &str, why: &str) {
+    app.eventually(&format!("{id} waits: {why}"), async || {
+        let email = app.email(id).await;
+        (email["status"] == "PENDING" && email["error"].as_str()?.contains(why)).then_some(())
+    })
+    .await;
+}
+
+async fn intervene(app: &App, body: &Value) -> String {
+    let made = app.post("/delivery/interventions").json(body).send().await.assert_status(201).json();
+    text(&made["id"]).to_owned()
+}
+
+/// The id that the program prints first.
+async fn by_command(app: &App, arguments: &[&str]) -> String {
+    let printed = app.run(arguments).await;
+    printed.split_whitespace().next().expect("an id").to_owned()
+}
+
+async fn knows(app: &App) {
+    // every process looks each second
+    app.advance(Duration::from_secs(3)).await;
+}
+
+both_engines! {
+    async fn mail_for_a_domain_waits_until_its_pause_ends(engine: Engine) {
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        let id = intervene(&app, &json!({"kind": "PAUSE", "domain": "One.example", "reason": "They asked us to."})).await;
+        app.eventually("it is in force", async || {
+            let probe = app.send_to("probe@one.example").await;
+            let email = app.eventually("an end", async || {
+                let email = app.email(&probe).await;
+                (email["status"] == "SENT" || email["error"].is_string()).then_some(email)
+            }).await;
+            (email["status"] == "PENDING").then_some(())
+        }).await;
+        let before = server.received_for("probe@one.example").len();
+        let held = app.send_to("ada@one.example").await;
+        waits(&app, &held, "was paused. Reason: They asked us to.").await;
+        app.email_in(&app.send_to("ada@two.example").await, &["SENT"]).await;
+        let listed = read(&app, "/delivery/interventions").await;
+        assert_eq!((items(&listed).len(), &listed[0]["domain"], &listed[0]["byOperator"]), (1, &json!("one.example"), &json!(false)));
+        assert!(listed[0]["waiting"].as_i64() >= Some(2), "{listed}");
+        // that it waits costs the mail nothing, however long
+        app.advance(Duration::from_hours(10 * 24)).await;
+        waits(&app, &held, "was paused").await;
+        assert_eq!(server.received_for("ada@one.example").len(), 0);
+
+        app.delete(&format!("/delivery/interventions/{id}")).send().await.assert_status(200);
+        app.delete(&format!("/delivery/interventions/{id}")).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        app.email_in(&held, &["SENT"]).await;
+        app.eventually("those before leave too", async || {
+            (server.received_for("probe@one.example").len() > before).then_some(())
+        }).await;
+        app.advance(Duration::from_secs(15)).await;
+        app.eventually("it is forgotten", async || items(&read(&app, "/delivery/interventions").await).is_empty().then_some(())).await;
+    }
+
+    async fn a_paused_project_costs_nobody_else_and_its_mail_can_be_given_up(engine: Engine) {
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        let other = app.bootstrap("Rockets", "rockets.test").await;
+        let pause = by_command(&app, &["delivery", "pause", "--project", app.project_id(), "--reason", "Look at it"]).await;
+        knows(&app).await;
+        let held = app.send_to("ada@one.example").await;
+        let send = json!({"to": "bob@one.example", "subject": "Hi", "body": "<p>Hi</p>", "from": other.from});
+        as_project(&app, &other, "POST", "/v1/send").json(&send).send().await.assert_status(200);
+        app.eventually("the other project's mail", async || server.received_for("bob@one.example").pop()).await;
+        assert_eq!(app.email(&held).await["status"], "PENDING");
+        // a project cannot end what the operator wants
+        app.delete(&format!("/delivery/interventions/{pause}")).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        assert!(items(&read(&app, "/delivery/interventions").await)[0]["byOperator"].as_bool().expect("a bool"));
+
+        intervene(&app, &json!({"kind": "EXPIRE", "reason": "Too late by now."})).await;
+        app.run(&["delivery", "end", &pause]).await;
+        let email = settled(&app, &held).await;
+        assert_eq!(email["status"], "FAILED");
+        assert!(text(&email["error"]).contains("given up on request. Reason: Too late by now."), "{email}");
+        // what comes later leaves
+        app.email_in(&app.send_to("ada@one.example").await, &["SENT"]).await;
+        assert_eq!(server.received_for("ada@one.example").len(), 1);
+    }
+
+    async fn a_site_is_paused_with_all_its_domains(engine: Engine) {
+        let (dns, port) = (FakeDns::start().await, free_port());
+        let address = Ipv4Addr::new(127, 0, 19, 1);
+        dns.set_a("mx.host.example", [address]);
+        for domain in ["one.example", "two.example"] {
+            dns.set_mx(domain, [(10, "mx.host.example")]);
+        }
+        dns.set_mx("three.example", [(10, "mx.other.example")]);
+        dns.set_a("mx.other.example", [Ipv4Addr::new(127, 0, 19, 2)]);
+        let server = ScriptedServer::builder().address(address).port(port).start(|_, _| Answer::Accept).await;
+        let other =
+            ScriptedServer::builder().address(Ipv4Addr::new(127, 0, 19, 2)).port(port).start(|_, _| Answer::Accept).await;
+        let app = App::builder(engine).direct(&dns, port).start().await;
+        app.email_in(&app.send_to("first@one.example").await, &["SENT"]).await;
+        let id = by_command(&app, &["delivery", "pause", "--site", "host.example"]).await;
+        knows(&app).await;
+        let held = [app.send_to("ada@one.example").await, app.send_to("ada@two.example").await];
+        for id in &held {
+            waits(&app, id, "was paused").await;
+        }
+        app.email_in(&app.send_to("ada@three.example").await, &["SENT"]).await;
+        assert_eq!((server.received().len(), other.received().len()), (1, 1));
+        app.run(&["delivery", "end", &id]).await;
+        for id in &held {
+            app.email_in(id, &["SENT"]).await;
+        }
+        assert_eq!(server.received().len(), 3);
+    }
+
+    async fn mail_leaves_by_another_transport(engine: Engine) {
+        let first = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let second = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let transport = |name: &str, server: &ScriptedServer| {
+            format!("[[transports]]\nname = '{name}'\nurl = 'smtp://127.0.0.1:{}?tls=none'\n", server.port)
+        };
+        let file = format!("{}{}", transport("first", &first), transport("second", &second));
+        let app = App::builder(engine).file(&file).start().await;
+        let id = by_command(&app, &["delivery", "reroute", "--domain", "one.example", "--to", "second"]).await;
+        knows(&app).await;
+        let by = async |to: &str| sent_by(&app.email_in(&app.send_to(to).await, &["SENT"]).await);
+        assert_eq!((by("a@one.example").await, by("a@two.example").await), ("second".into(), "first".into()));
+        app.run(&["delivery", "end", &id]).await;
+        knows(&app).await;
+        assert_eq!(by("b@one.example").await, "first");
+        assert!(!app.run(&["delivery", "list"]).await.contains("REROUTE"));
+    }
+
+    async fn what_is_not_clear_is_refused(engine: Engine) {
+        let app = App::start(engine).await;
+        let answer = app.post("/delivery/interventions").json(&json!({
+            "kind": "PAUSE", "domain": "-", "site": "x", "reason": "a".repeat(501),
+        })).send().await.assert_error(422, "VALIDATION_ERROR");
+        for field in ["domain", "site", "reason"] {
+            assert!(answer.to_string().contains(&format!("\"{field}\"")), "{answer}");
+        }
+        app.post("/delivery/interventions").json(&json!({"kind": "REROUTE"})).send().await.assert_error(422, "VALIDATION_ERROR");
+    }
+}

@@ -20,7 +20,7 @@ use crate::automation::{
     enrolment, execution, fields as workflow_fields, list as workflows, of_contact as executions_of_contact,
     simulation, stats, step, transition, versions, webhook_secret, why, workflow,
 };
-use crate::delivery::{checks, interventions, mailbox, reputation, sites};
+use crate::delivery::{checks, email_check, interventions, mailbox, reputation, sites};
 use crate::feedback::{heat, hit, received, sns, tracking};
 use crate::insight::{activity, analytics, cohorts, recipients, stream, upcoming};
 use crate::instance::{config, docs, health};
@@ -119,6 +119,7 @@ fn content_routes() -> &'static [Operations] {
         || routes!(template_figures::usage),
         || routes!(template_figures::stats),
         || routes!(template::test),
+        || routes!(email_check::template),
         || routes!(draft::check),
         || routes!(draft::preview),
         || routes!(content_version::of_template),
@@ -142,6 +143,7 @@ fn campaign_routes() -> &'static [Operations] {
         || routes!(campaign::state::resume),
         || routes!(campaign::state::retry),
         || routes!(campaign::state::test),
+        || routes!(email_check::campaign),
         || routes!(campaign::stats::stats),
         || routes!(heat::links),
         || routes!(heat::heat),
@@ -184,6 +186,7 @@ fn campaign_routes() -> &'static [Operations] {
         || routes!(domain::rotate_keys),
         || routes!(domain::delete),
         || routes!(email::list),
+        || routes!(email_check::email),
         || routes!(email::get),
         || routes!(email::html),
         || routes!(hit::list),

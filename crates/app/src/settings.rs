@@ -1,6 +1,7 @@
 //! The operator's settings, in the form that the use cases need. `server/src/config.rs` makes them.
 
 mod base_url;
+mod check;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use mailwright_store::delivery::mailbox::Quota;
 use mailwright_store::feedback::inbound::Volume;
 
 pub use self::base_url::{BaseUrl, BaseUrlError};
+pub use self::check::CheckSettings;
 
 /// Settings of the use cases and the worker.
 #[derive(Debug, Clone)]
@@ -49,6 +51,8 @@ pub struct Settings {
     pub reserved_headers: NameList,
     /// Sender domains.
     pub domains: DomainSettings,
+    /// How mails are checked before they are sent.
+    pub check: CheckSettings,
     /// Background jobs.
     pub jobs: JobSettings,
     /// Uploaded pictures.

@@ -87,6 +87,16 @@ pub async fn check(address: &str, mail: &[u8]) -> Result<SpamReport, SpamdError>
     check_within(address, mail, CONNECT, ANSWER).await
 }
 
+/// Whether a `spamd` answers at `address` (command `PING`). Takes at most 20 seconds.
+pub async fn ping(address: &str) -> Result<(), SpamdError> {
+    let answer = ask_within(address, "PING SPAMC/1.5\r\n\r\n", &[], CONNECT, CONNECT).await?;
+    let line = String::from_utf8_lossy(answer.split(|byte| *byte == b'\n').next().unwrap_or_default());
+    if line.starts_with("SPAMD/") && line.split_ascii_whitespace().nth(2) == Some("PONG") {
+        return Ok(());
+    }
+    Err(SpamdError::BadAnswer("it is not from spamd"))
+}
+
 async fn check_within(
     address: &str,
     mail: &[u8],
@@ -96,16 +106,27 @@ async fn check_within(
     if mail.len() > MAX_MAIL {
         return Err(SpamdError::TooLarge);
     }
+    let head = format!("REPORT SPAMC/1.5\r\nContent-length: {}\r\n\r\n", mail.len());
+    parse(&ask_within(address, &head, mail, connect, answer).await?)
+}
+
+/// The answer to a command, with what is sent below its header.
+async fn ask_within(
+    address: &str,
+    head: &str,
+    mail: &[u8],
+    connect: Duration,
+    answer: Duration,
+) -> Result<Vec<u8>, SpamdError> {
     let unreachable = |error: std::io::Error| SpamdError::Unreachable(error.to_string());
     let connected = timeout(connect, TcpStream::connect(address)).await;
     let stream = connected.map_err(|_| SpamdError::TimedOut)?.map_err(unreachable)?;
-    let answered = timeout(answer, exchange(stream, mail)).await;
-    parse(&answered.map_err(|_| SpamdError::TimedOut)?.map_err(unreachable)?)
+    let answered = timeout(answer, exchange(stream, head, mail)).await;
+    answered.map_err(|_| SpamdError::TimedOut)?.map_err(unreachable)
 }
 
-/// Sends a mail and reads all that comes back, at most one byte more than [`MAX_ANSWER`].
-async fn exchange(mut stream: TcpStream, mail: &[u8]) -> std::io::Result<Vec<u8>> {
-    let head = format!("REPORT SPAMC/1.5\r\nContent-length: {}\r\n\r\n", mail.len());
+/// Sends a command and reads all that comes back, at most one byte more than [`MAX_ANSWER`].
+async fn exchange(mut stream: TcpStream, head: &str, mail: &[u8]) -> std::io::Result<Vec<u8>> {
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(mail).await?;
     stream.shutdown().await?;

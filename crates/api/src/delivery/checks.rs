@@ -96,9 +96,15 @@ impl From<CheckedLink> for CheckedLinkView {
     }
 }
 
+impl From<(MailWarning, String)> for MailWarningView {
+    fn from((code, message): (MailWarning, String)) -> Self {
+        Self { code, message }
+    }
+}
+
 impl From<Checks> for MailChecks {
     fn from(found: Checks) -> Self {
-        let by = found.authentication;
+        let Checks { authentication: by, seen } = found;
         let (dkim_domain, dkim_selector) = by.signer.unzip();
         Self {
             authentication: AuthenticationView {
@@ -110,20 +116,16 @@ impl From<Checks> for MailChecks {
                 has_list_unsubscribe: by.has_unsubscribe,
                 is_one_click: by.is_one_click,
             },
-            links: found.links.into_iter().map(CheckedLinkView::from).collect(),
-            images: ImagesView { count: found.pictures, without_alt: found.undescribed },
-            is_cut: found.is_cut,
+            links: seen.links.into_iter().map(CheckedLinkView::from).collect(),
+            images: ImagesView { count: seen.pictures, without_alt: seen.undescribed },
+            is_cut: seen.is_cut,
             size: CheckedSize {
-                bytes: found.size,
-                html_bytes: found.html_size,
+                bytes: seen.size,
+                html_bytes: seen.html_size,
                 clipped_from: CLIPPED_FROM,
-                is_clipped: found.html_size > CLIPPED_FROM,
+                is_clipped: seen.html_size > CLIPPED_FROM,
             },
-            warnings: found
-                .warnings
-                .into_iter()
-                .map(|(code, message)| MailWarningView { code, message })
-                .collect(),
+            warnings: seen.warnings.into_iter().map(MailWarningView::from).collect(),
         }
     }
 }

@@ -68,6 +68,7 @@ use mailwright_store::{Coalescer, Gathering, Result as StoreResult, project};
 
 use crate::App;
 use crate::background::tasks::Tasks;
+use crate::delivery::checks::SpamQuestions;
 use crate::delivery::suspension::ReputationQueue;
 use crate::error::Result;
 use crate::sending::footer::Footers;
@@ -95,11 +96,17 @@ pub(crate) struct State {
     transports: Transports,
     dispatcher: Dispatcher,
     reputation_queue: ReputationQueue,
+    spam_questions: SpamQuestions,
 }
 
 impl State {
     pub(crate) fn new(transports: Transports) -> Self {
-        Self { transports, dispatcher: Dispatcher::default(), reputation_queue: ReputationQueue::default() }
+        Self {
+            transports,
+            dispatcher: Dispatcher::default(),
+            reputation_queue: ReputationQueue::default(),
+            spam_questions: SpamQuestions::default(),
+        }
     }
 }
 

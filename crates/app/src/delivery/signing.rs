@@ -41,6 +41,11 @@ pub(super) struct DomainKey {
 }
 
 impl DomainKey {
+    /// The selectors of the keys that sign.
+    pub(super) fn selectors(&self) -> impl Iterator<Item = &str> {
+        self.signers.iter().map(|(selector, _)| selector.as_str())
+    }
+
     /// The signatures of a message, each a complete header. That of the key that proves the domain comes first, because
     /// some receivers look at the first alone.
     pub(super) fn sign(&self, domain: &str, raw: &[u8], at: Timestamp) -> Result<String, DkimError> {
@@ -71,18 +76,10 @@ impl SigningKeys {
         if let Some(known) = self.0.get(&domain, now).filter(|known| known.changes == changes) {
             return Ok(Signing::Key(known.key));
         }
-        let (wanted, leaves) = (domain.clone(), app.mail_leaves());
-        let stored = app.read(body!(async |rx| {
-            let key = domain::signing_key(rx, wanted.0, &wanted.1, leaves).await?;
-            let second = match &key {
-                Some(_) => domain_key::second(rx, wanted.0, &wanted.1).await?,
-                None => None,
-            };
-            Ok(key.map(|key| (key, second)))
-        }));
-        let stored = stored.await?;
         // that there is none is not remembered: the mails of a domain that was just added again must not fail for it
-        let Some((stored, second)) = stored else { return Ok(Signing::Removed) };
+        let Some((stored, second)) = stored_keys(app, project, name).await? else {
+            return Ok(Signing::Removed);
+        };
         let signing = open(&app.settings().domains, &app.0.secret, name, stored, second)?;
         if let Signing::Key(key) = &signing {
             self.0.put(domain, KnownKey { changes, key: Arc::clone(key) }, now);
@@ -91,8 +88,26 @@ impl SigningKeys {
     }
 }
 
+/// The keys of a sender's domain, encrypted; nothing where the project does not have it.
+pub(super) async fn stored_keys(
+    app: &App,
+    project: ProjectNumber,
+    name: &str,
+) -> Result<Option<(StoredKey, Option<Second>)>> {
+    let (wanted, leaves) = ((project, name.to_owned()), app.mail_leaves());
+    app.read(body!(async |rx| {
+        let key = domain::signing_key(rx, wanted.0, &wanted.1, leaves).await?;
+        let second = match &key {
+            Some(_) => domain_key::second(rx, wanted.0, &wanted.1).await?,
+            None => None,
+        };
+        Ok(key.map(|key| (key, second)))
+    }))
+    .await
+}
+
 /// Decrypts a key that mail may be signed with.
-fn open(
+pub(super) fn open(
     settings: &DomainSettings,
     secret: &InstanceSecret,
     domain: &str,

@@ -8,7 +8,7 @@ use mailwright_store::feedback::link;
 use serde_json::Value;
 
 use super::tracked::{FOREIGN, LinkNumber};
-use crate::sending::content::{Link, links_from_json};
+use crate::sending::content::{Link, Prepared, links_from_json};
 
 /// The links of a mail.
 pub(super) struct MailLinks {
@@ -63,6 +63,18 @@ impl MailLinks {
             None => self.content.get(link as usize)?.target.clone(),
         }
     }
+}
+
+/// Where links with these numbers lead of a mail that is rendered and not stored. `own` are the targets that its values
+/// made, as JSON text.
+pub(crate) fn led_to_unstored(
+    content: &Prepared,
+    own: Option<&str>,
+    numbers: &[Option<u32>],
+) -> Vec<Option<String>> {
+    let own = own.and_then(|own| serde_json::from_str(own).ok());
+    let links = MailLinks { content: Arc::new(content.links.all.clone()), own };
+    numbers.iter().map(|number| links.target((*number)?)).collect()
 }
 
 /// The links of a content, as they are stored.

@@ -42,6 +42,7 @@ pub use self::hit_list::HitPage;
 pub use self::inbound::Inbound;
 pub use self::machine_lists::ListRefreshed;
 use self::machine_lists::MachineLists;
+pub(crate) use self::mail_links::led_to_unstored;
 use self::news::{News, Recorded};
 use self::recorder::Recorder;
 pub use self::redirect::{Followed, Visitor};

@@ -12,6 +12,7 @@ use mailwright_mail::mjml;
 use mailwright_mail::text::{dead_links, links, pictures_without_alt};
 use mailwright_store::audience::{contact_field, topic};
 use mailwright_store::body;
+use serde_json::Value;
 
 use crate::App;
 use crate::error::Result;
@@ -145,7 +146,7 @@ impl App {
     }
 
     /// What the project of a mail knows.
-    pub(super) async fn known_to_mails(&self, project: &Project, asked: Option<TopicId>) -> Result<Known> {
+    pub(crate) async fn known_to_mails(&self, project: &Project, asked: Option<TopicId>) -> Result<Known> {
         let number = project.number;
         self.read(body!(async |rx| {
             let fields = contact_field::all(rx, number).await?.into_iter().map(|field| field.name).collect();
@@ -161,10 +162,19 @@ impl App {
 
 /// What a project knows.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(crate) struct Known {
     fields: BTreeSet<String>,
     /// Whether a topic was named that there is not.
     is_topic_missing: bool,
+}
+
+/// Whether a reader sees a gap where a mail has a value.
+pub(crate) fn is_blank(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.trim().is_empty(),
+        Some(_) => false,
+    }
 }
 
 /// What there is to say about a mail. It takes time that grows with the mail.
@@ -224,7 +234,8 @@ pub(super) fn constant_conditions(template: &Template) -> Option<String> {
 }
 
 impl Known {
-    fn has(&self, name: &str) -> bool {
+    /// Whether every mail has a value of this name, or contacts may have one.
+    pub(crate) fn has(&self, name: &str) -> bool {
         STANDARD.contains(&name) || self.fields.contains(name)
     }
 }

@@ -288,6 +288,12 @@ fn serves_for_mail(found: &str, expected: &str) -> bool {
     same_key(found, expected) && lists("h", &["sha256"]) && lists("s", &["*", "email"])
 }
 
+/// What a DMARC record asks receivers to do with mail that fails: `none`, `quarantine` or `reject`. Nothing where it is no
+/// record that they heed.
+pub fn policy(record: &str) -> Option<String> {
+    is_policy(record).then(|| tag(record, "p"))?.map(|policy| policy.to_ascii_lowercase())
+}
+
 /// Whether a DMARC record says what receivers should do; they read the version as it is written (RFC 7489 section 6.3).
 fn is_policy(record: &str) -> bool {
     let policies = ["none", "quarantine", "reject"];

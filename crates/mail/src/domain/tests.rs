@@ -120,3 +120,15 @@ fn records_of_other_purposes_are_passed_over() {
         assert_eq!(is_of(purpose, value), is, "{value}");
     }
 }
+
+#[test]
+fn the_policy_of_a_record_is_read() {
+    for (record, expected) in [
+        ("v=DMARC1; p=Quarantine; sp=none", Some("quarantine")),
+        ("v=DMARC1;p=none", Some("none")),
+        ("v=DMARC1; p=drop", None),
+        ("v=spf1 p=none", None),
+    ] {
+        assert_eq!(policy(record).as_deref(), expected, "{record}");
+    }
+}

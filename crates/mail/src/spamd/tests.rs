@@ -207,6 +207,28 @@ async fn a_server_that_is_not_there_is_unreachable() {
     assert_eq!(check(&address, &vec![0; MAX_MAIL + 1]).await, Err(SpamdError::TooLarge));
 }
 
+#[tokio::test]
+async fn a_server_is_asked_whether_it_answers() {
+    for (said, expected) in [
+        ("SPAMD/1.5 0 PONG\r\n", Ok(())),
+        ("SPAMD/1.0 76 Bad header line\r\n", Err(SpamdError::BadAnswer("it is not from spamd"))),
+        ("220 mx.example ESMTP\r\n", Err(SpamdError::BadAnswer("it is not from spamd"))),
+        ("", Err(SpamdError::BadAnswer("it is not from spamd"))),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = Vec::new();
+            stream.read_to_end(&mut request).await.unwrap();
+            stream.write_all(said.as_bytes()).await.unwrap();
+            request
+        });
+        assert_eq!(ping(&address).await, expected, "{said}");
+        assert_eq!(server.await.unwrap(), b"PING SPAMC/1.5\r\n\r\n");
+    }
+}
+
 /// Against a real server, where one is: `MAILWRIGHT_TEST_SPAMD=127.0.0.1:783`.
 #[tokio::test]
 async fn a_real_server_knows_its_test_mail() {

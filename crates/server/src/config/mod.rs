@@ -3,6 +3,7 @@
 
 mod backup;
 mod billing;
+mod check;
 mod checks;
 mod domains;
 mod layers;
@@ -38,6 +39,7 @@ pub(crate) use sections::Listener;
 
 use backup::Backup;
 use billing::Billing;
+use check::Check;
 use domains::Domains;
 use retention::{Elsewhere, Retention};
 use sections::{
@@ -89,6 +91,7 @@ pub(crate) struct Config {
     sending: Sending,
     idempotency: Idempotency,
     domains: Domains,
+    check: Check,
     jobs: Jobs,
     segments: Segments,
     search: Search,
@@ -324,6 +327,7 @@ impl Config {
                 )
             })?,
             domains: self.domains.settings()?,
+            check: self.check.settings()?,
             inbound: self.inbound.settings(self.host_name(), self.sns.settings()?)?,
             activity: self.activity.settings(),
             jobs: JobSettings {

@@ -192,6 +192,24 @@ fn terms_of_spf_are_checked() {
 }
 
 #[test]
+fn where_a_spam_filter_is_asked_has_a_port() {
+    for (address, fits) in [
+        ("", true),
+        ("[::1]:783", true),
+        ("spamd.example.com:783", true),
+        ("127.0.0.1", false),
+        (":783", false),
+        ("spamd.example.com:spamd", false),
+        ("tcp://spamd.example.com:783", false),
+    ] {
+        let settings = load(&[("MAILWRIGHT_CHECK_SPAMD", address)]).unwrap().settings();
+        assert_eq!(settings.is_ok(), fits, "{address}");
+    }
+    let settings = load(&[("MAILWRIGHT_CHECK_SPAMD", " 127.0.0.1:783 ")]).unwrap().settings().unwrap();
+    assert_eq!(settings.check.spamd.as_deref(), Some("127.0.0.1:783"));
+}
+
+#[test]
 fn addresses_of_providers_are_looked_at_although_none_is_offered() {
     for (variable, url) in [
         ("MAILWRIGHT_OAUTH_GITHUB_URL", "nothing"),

@@ -5,6 +5,7 @@ mod direct;
 mod epoch;
 mod feedback;
 mod growth;
+mod spamd;
 mod transports;
 mod uploads;
 
@@ -66,6 +67,7 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
     findings.extend(feedback::findings(config, standing).await);
     findings.extend(copies::finding(config).await.map(|finding| ("copies", finding)));
     findings.extend(uploads::finding(config).await.map(|finding| ("uploads", finding)));
+    findings.extend(spamd::finding(config).await.map(|finding| ("spamd", finding)));
     if is_usable || config.secret().is_ok_and(|secret| secret.is_some()) {
         findings.push(("secret", secret(config, standing).await.map(Fine::from)));
     }

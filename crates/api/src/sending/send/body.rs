@@ -91,38 +91,38 @@ impl Reply {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SendRequest {
-    to: To,
+    pub(super) to: To,
     /// Required without a template.
-    subject: Option<Subject>,
+    pub(super) subject: Option<Subject>,
     /// HTML. Required without a template.
-    body: Option<MailHtml>,
+    pub(super) body: Option<MailHtml>,
     /// Plain text for programs that show no HTML, with variables. Made from the HTML when absent.
-    text: Option<MailText>,
+    pub(super) text: Option<MailText>,
     /// A saved template whose subject, body, sender and reply address are used where the request gives none.
-    template: Option<TemplateId>,
+    pub(super) template: Option<TemplateId>,
     /// Required unless the template has a sender. Its domain must be verified.
-    from: Option<From>,
+    pub(super) from: Option<From>,
     /// Deprecated: use `from: {name, email}`.
     #[schema(deprecated)]
-    from_name: Option<DisplayName>,
+    pub(super) from_name: Option<DisplayName>,
     /// The same as `fromName`.
     #[schema(deprecated)]
-    name: Option<DisplayName>,
+    pub(super) name: Option<DisplayName>,
     /// False by default for new contacts; existing ones keep their state when omitted.
-    subscribed: Option<bool>,
+    pub(super) subscribed: Option<bool>,
     /// Variables of the mail and changes to the contact's data.
     #[serde(default)]
-    data: Option<DataObject>,
+    pub(super) data: Option<DataObject>,
     /// Custom headers.
     #[serde(default)]
-    headers: Option<std::collections::BTreeMap<String, HeaderValue>>,
+    pub(super) headers: Option<std::collections::BTreeMap<String, HeaderValue>>,
     /// Where replies go.
-    reply: Option<Reply>,
+    pub(super) reply: Option<Reply>,
     /// Files.
     #[serde(default, deserialize_with = "objects")]
-    attachments: Option<Vec<Attachment>>,
+    pub(super) attachments: Option<Vec<Attachment>>,
     /// Whether opens and clicks are tracked. Left out or null: what the template says, or else the project.
-    tracking: Option<bool>,
+    pub(super) tracking: Option<bool>,
 }
 
 /// Whether there are more headers than a mail may have.
@@ -137,22 +137,47 @@ fn too_many_headers(headers: &std::collections::BTreeMap<String, HeaderValue>) -
     })
 }
 
+/// Rules on the fields of a mail that a schema cannot say.
+pub(super) fn check_mail(
+    data: Option<&DataObject>,
+    headers: Option<&std::collections::BTreeMap<String, HeaderValue>>,
+    attachments: &[Attachment],
+) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    if let Some(DataObject(data)) = data {
+        issues.extend(custom_data::check(data, "data"));
+    }
+    issues.extend(headers.and_then(too_many_headers));
+    for (name, value) in headers.into_iter().flatten() {
+        if let Err(error) = header::check(name, &value.0) {
+            let code = if error == HeaderError::Reserved { "custom" } else { "invalid_string" };
+            issues.push(Issue::new(format!("headers.{name}"), code, error.to_string()));
+        }
+    }
+    for (index, attachment) in attachments.iter().enumerate() {
+        if attachment.disposition == Some(Disposition::Inline) && attachment.content_id.is_none() {
+            let field = format!("attachments.{index}.contentId");
+            issues.push(Issue::new(field, "custom", "An inline attachment needs a contentId."));
+        }
+    }
+    issues
+}
+
+/// Refuses a mail that says nothing.
+pub(super) fn check_says(has_template: bool, has_subject: bool, has_body: bool) -> Vec<Issue> {
+    if has_template || (has_subject && has_body) {
+        return Vec::new();
+    }
+    vec![Issue::new("template", "custom", "Pass a template, or both subject and body.")]
+}
+
 impl Payload for SendRequest {
     // attachments in base64 included
     const MAX_BODY: usize = 50 * 1024 * 1024;
 
     fn check(&self) -> Vec<Issue> {
-        let mut issues = Vec::new();
-        if let Some(DataObject(data)) = &self.data {
-            issues.extend(custom_data::check(data, "data"));
-        }
-        issues.extend(self.headers.as_ref().and_then(too_many_headers));
-        for (name, value) in self.headers.iter().flatten() {
-            if let Err(error) = header::check(name, &value.0) {
-                let code = if error == HeaderError::Reserved { "custom" } else { "invalid_string" };
-                issues.push(Issue::new(format!("headers.{name}"), code, error.to_string()));
-            }
-        }
+        let attachments = self.attachments.as_deref().unwrap_or_default();
+        let mut issues = check_mail(self.data.as_ref(), self.headers.as_ref(), attachments);
         if let To::Many(many) = &self.to
             && many.len() > MAX_RECIPIENTS
         {
@@ -162,20 +187,11 @@ impl Payload for SendRequest {
                 format!("Must have at most {MAX_RECIPIENTS} recipients."),
             ));
         }
-        for (index, attachment) in self.attachments.iter().flatten().enumerate() {
-            if attachment.disposition == Some(Disposition::Inline) && attachment.content_id.is_none() {
-                let field = format!("attachments.{index}.contentId");
-                issues.push(Issue::new(field, "custom", "An inline attachment needs a contentId."));
-            }
-        }
         issues
     }
 
     fn check_across(&self) -> Vec<Issue> {
-        if self.template.is_some() || (self.subject.is_some() && self.body.is_some()) {
-            return Vec::new();
-        }
-        vec![Issue::new("template", "custom", "Pass a template, or both subject and body.")]
+        check_says(self.template.is_some(), self.subject.is_some(), self.body.is_some())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod attachment;
 mod body;
+pub(crate) mod check;
 
 use crate::json::Json;
 use axum::extract::State;

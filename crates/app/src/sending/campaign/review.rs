@@ -17,12 +17,12 @@ use mailwright_store::sending::campaign::audience::{self, Counted};
 use mailwright_store::sending::campaign::review as store;
 use mailwright_store::sending::domain;
 use mailwright_store::{body, project};
-use serde_json::Value;
 
 use super::check_editable;
 use super::review_text::{Found, Text};
 use crate::App;
 use crate::error::{Error, Result};
+use crate::sending::check::is_blank;
 use crate::sending::domain::{has_record, sender_refused};
 
 /// How many recipients are looked at for values that are missing.
@@ -259,11 +259,7 @@ impl App {
 
 /// Whether a reader sees a gap where the mail has a contact's value.
 fn lacks(contact: &Contact, name: &str) -> bool {
-    match contact.data.get(name) {
-        None | Some(Value::Null) => true,
-        Some(Value::String(text)) => text.trim().is_empty(),
-        Some(_) => false,
-    }
+    is_blank(contact.data.get(name))
 }
 
 /// Looks at whether somebody saw the campaign as a mail.

@@ -139,6 +139,18 @@ pub(crate) fn has_key(findings: &Value, selector: &str) -> bool {
     })
 }
 
+/// What a check says of the record of a purpose; nothing where it was not looked up.
+pub(crate) fn status_of(findings: &Value, purpose: Purpose) -> Option<RecordStatus> {
+    let mut found = findings.as_array().into_iter().flatten().filter(|finding| is_of(finding, purpose));
+    RecordStatus::parse(found.next()?["status"].as_str()?)
+}
+
+/// The values that a check found for a purpose.
+pub(crate) fn values_of(findings: &Value, purpose: Purpose) -> impl Iterator<Item = &str> {
+    let found = findings.as_array().into_iter().flatten().filter(move |finding| is_of(finding, purpose));
+    found.filter_map(|finding| finding["found"].as_array()).flatten().filter_map(Value::as_str)
+}
+
 fn is_of(finding: &Value, purpose: Purpose) -> bool {
     finding["purpose"] == purpose.as_str()
 }

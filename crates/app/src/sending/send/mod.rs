@@ -7,6 +7,7 @@
 //! the answer does not wait for delivery.
 
 mod acceptance;
+mod filled;
 mod operation;
 mod request;
 
@@ -25,6 +26,7 @@ use crate::project::key::Identity;
 use crate::sending::idempotency::{IdempotencyKey, reused};
 use acceptance::Refusal;
 pub(crate) use acceptance::{Outcome, run};
+pub(crate) use filled::Filled;
 pub(crate) use operation::Operation;
 pub use request::{Accepted, Recipient, Send};
 
@@ -83,7 +85,7 @@ impl App {
     }
 
     /// Refuses headers that the operator keeps to the service.
-    fn check_headers(&self, headers: &[(String, String)]) -> Result<()> {
+    pub(crate) fn check_headers(&self, headers: &[(String, String)]) -> Result<()> {
         let reserved = headers.iter().filter(|(name, _)| self.0.settings.reserved_headers.has(name));
         let issues: Vec<_> = reserved
             .map(|(name, _)| {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mailwright_core::address::{EmailAddress, Mailbox};
+use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{self, Data, DataPatch};
 use mailwright_core::ids::{ProjectNumber, TemplateId, TopicId};
@@ -16,6 +16,7 @@ use mailwright_store::project::api_key::KeyHash;
 use mailwright_store::sending::content::{Bytes, Content};
 use mailwright_store::sending::idempotency::Claim;
 
+use super::filled::Filled;
 use super::request::{Recipient, Send};
 use crate::App;
 use crate::error::{Error, Result};
@@ -67,59 +68,26 @@ impl App {
     pub(super) fn operation(
         &self,
         caller: &Identity,
-        send: Send,
+        mut send: Send,
         template: Option<Template>,
         key: Option<IdempotencyKey>,
         at: Timestamp,
     ) -> Result<Operation> {
         let project = &caller.project;
-        let kind = template.as_ref().map_or(INLINE_KIND, |t| t.kind);
-        let template_id = template.as_ref().map(|t| t.id);
-        let topic = template.as_ref().and_then(|t| t.topic);
-        let tracking = send.tracking.or(template.as_ref().and_then(|t| t.tracking));
-        let (mut subject, mut body, mut from_template, mut name_template, mut reply_template) =
-            Default::default();
-        if let Some(t) = template {
-            (subject, body) = (t.subject, t.body);
-            (from_template, name_template, reply_template) =
-                (still_valid(&t.from), t.from_name, t.reply_to.as_ref().and_then(still_valid));
-        }
-        let (from, from_name) = match send.from {
-            Some((address, name)) => (address, name.or(send.from_name)),
-            None => (
-                from_template.ok_or_else(|| {
-                    Error::Invalid(vec![Issue::new(
-                        "from",
-                        "required",
-                        "A sender is required: pass from, or a template that has one.",
-                    )])
-                })?,
-                send.from_name,
-            ),
-        };
-        let (reply, reply_name) = send.reply.unzip();
-        let reply_to = reply.or(reply_template);
-        let reply_to = reply_to.or_else(|| Some(from.clone()));
-        let mut headers = send.headers;
-        add_reply_name(&mut headers, reply_to.as_ref(), reply_name.flatten());
-        let (mut content, files) = compose(
-            send.subject.unwrap_or(subject),
-            send.body.unwrap_or(body),
-            send.text,
-            &headers,
-            &send.attachments,
-            tracking,
-        );
+        let said = Filled::of(&mut send, template)?;
+        let attachments = said.attachments;
+        let (mut content, files) =
+            compose(said.subject, said.body, said.text, &said.headers, &attachments, said.tracking);
         if let Some(room) = room_of_each(send.to.len()) {
             bound(&mut content, room);
         }
         let contents = &self.0.sending.contents;
-        let mut prepared = contents.prepare(project.number, &mut content, &send.attachments);
+        let mut prepared = contents.prepare(project.number, &mut content, &attachments);
         let patch = Arc::new(DataPatch::new(send.data));
         let mut values = prepared.request_bytes(&patch.request);
         if send.to.len() > 1 && values >= SHARED_FROM {
             share(&mut content, &prepared, &patch.request);
-            prepared = contents.prepare(project.number, &mut content, &send.attachments);
+            prepared = contents.prepare(project.number, &mut content, &attachments);
             values = 0;
         }
         let stored = custom_data::size(&patch.stored);
@@ -153,13 +121,13 @@ impl App {
             content,
             files,
             prepared,
-            from,
-            from_name: from_name.or(name_template),
-            reply_to,
-            template: template_id,
-            topic,
+            from: said.from,
+            from_name: said.from_name,
+            reply_to: said.reply_to,
+            template: said.template,
+            topic: said.topic,
             double_opt_in: project.double_opt_in,
-            kind,
+            kind: said.kind,
             claim: self.claim(caller, key),
             at,
             leaves: self.mail_leaves(),
@@ -206,11 +174,6 @@ impl App {
     }
 }
 
-/// The address of a template, if requests may still name it: earlier versions took some that are refused now.
-fn still_valid(stored: &EmailAddress) -> Option<EmailAddress> {
-    EmailAddress::parse(stored.as_str())
-}
-
 /// Refuses a request whose data would be written too often; how many bytes it writes otherwise.
 fn bounded(recipients: usize, stored: usize, values: usize) -> Result<usize> {
     let written = recipients * (stored + values);
@@ -245,16 +208,6 @@ fn room_of_each(recipients: usize) -> Option<usize> {
     (room < MAX_OUTPUT).then_some(room)
 }
 
-/// A mail's row has the reply address; a name for it goes the way of the headers, unless the request has one of its own
-/// there.
-fn add_reply_name(headers: &mut Vec<(String, String)>, to: Option<&EmailAddress>, name: Option<String>) {
-    let is_own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("Reply-To"));
-    if let (Some(address), Some(name), false) = (to, name, is_own) {
-        let mailbox = Mailbox { name: Some(name), address: address.to_string() };
-        headers.push(("Reply-To".to_owned(), mailbox.to_text()));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,14 +226,6 @@ mod tests {
         ] {
             assert_eq!(room_of_each(recipients), room, "{recipients}");
             assert!(recipients * room.unwrap_or(MAX_OUTPUT) <= MAX_GROWN);
-        }
-    }
-
-    #[test]
-    fn a_template_of_an_earlier_version_is_checked_again() {
-        for (stored, still) in [("ada@example.com", true), ("-ada@example.com", false)] {
-            let stored = EmailAddress::from_stored(stored);
-            assert_eq!(still_valid(&stored), still.then_some(stored.clone()));
         }
     }
 }

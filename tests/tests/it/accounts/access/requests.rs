@@ -67,6 +67,7 @@ impl World {
                 json!({"name": name, "subject": "s", "body": "b", "from": self.app.from(), "audienceType": "ALL"})
             }
             ("post", "/campaigns/{id}/test" | "/templates/{id}/test") => json!({"email": OWNER.0}),
+            ("post", "/emails/check") => json!({"subject": "s", "body": "b", "from": self.app.from()}),
             ("post", "/templates") => {
                 json!({"name": name, "subject": "s", "body": "b", "from": self.app.from()})
             }

@@ -58,6 +58,7 @@ pub mod s3;
 pub mod ses;
 pub mod smtp;
 pub mod sns;
+pub mod spamd;
 pub mod tls;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

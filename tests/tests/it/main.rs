@@ -15,6 +15,7 @@ mod domain_keys;
 mod domains;
 mod edge;
 mod editor;
+mod email_check;
 mod emails;
 mod erasure;
 mod events;

@@ -10,6 +10,16 @@ const GERMAN: Record<Warning['code'], (message: string) => string> = {
   ACTIVE_CONTENT: (message) => `Mailprogramme nehmen diese Elemente heraus${message.slice(message.indexOf(':'))}`,
   NO_UNSUBSCRIBE: () => 'Die Mail nennt sich Massenmail und hat kein List-Unsubscribe im Kopf. Große Anbieter verlangen es.',
   NO_SUBJECT: () => 'Die Mail hat keinen Betreff.',
+  INVALID_TEMPLATE: () => 'Die Mail hat einen Fehler in der Vorlagensprache.',
+  CLIPPED: () => 'Das HTML ist länger als 102 KB. Gmail zeigt nur seinen Anfang.',
+  LARGE: () => 'Die ganze Mail ist größer als 10 MB. Viele Server nehmen sie nicht an.',
+  UNDESCRIBED_PICTURE: () => 'Bilder haben kein alt: was sie denen sagen, die sie nicht sehen. Es darf leer sein.',
+  LITTLE_TEXT: () => 'Die Mail zeigt Bilder und hat kaum Text. Filter misstrauen einer Mail, die ein Bild ist.',
+  LONG_SUBJECT: () => 'Der Betreff ist länger als 78 Zeichen. Listen von Mails zeigen nur seinen Anfang.',
+  CAPITAL_SUBJECT: () => 'Der Betreff besteht aus Großbuchstaben. Filter rechnen das der Mail an.',
+  EMPTY_TEXT: () => 'Der reine Text der Mail ist leer. Programme, die kein HTML zeigen, haben nichts anderes.',
+  INSECURE_LINK: () => 'Links beginnen mit http: und nicht mit https:. Unterwegs kann sie jeder lesen und ändern.',
+  SHORT_LINK: () => 'Links verbergen hinter einem Kurzdienst, wohin sie führen. Filter misstrauen ihnen.',
 };
 
 /** The texts of the mailbox. */

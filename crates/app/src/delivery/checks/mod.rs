@@ -20,19 +20,19 @@ use mailwright_mail::text::SeenLink;
 use mailwright_store::body;
 use mailwright_store::sending::domain::{self, StoredKey};
 
-use self::looked::Looked;
-use self::warnings::Facts;
 use crate::App;
 use crate::error::Result;
 use crate::feedback::tracked::TRAP;
 use crate::secret::DKIM;
 
-pub use self::expected::{Expected, Outcome};
-pub use self::links::CheckedLink;
-pub use self::spam::Spam;
-pub(crate) use self::spam::SpamQuestions;
-pub use self::unsent::{Asked, EmailCheck, Variables};
+pub use expected::{Expected, Outcome};
+pub use links::CheckedLink;
+use looked::Looked;
 pub use mailwright_mail::spamd::{SpamReport, SpamRule};
+pub use spam::Spam;
+pub(crate) use spam::SpamQuestions;
+pub use unsent::{Asked, EmailCheck, Variables};
+use warnings::Facts;
 
 /// Most characters of a picture's address that are told: one can hold the picture itself.
 const MAX_SOURCE: usize = 200;

@@ -174,14 +174,13 @@ impl From<SpamRule> for SpamRuleView {
 /// by the last check of the domain's records, its links, pictures and size, what mail programs mind, variables without a
 /// value, and what SpamAssassin makes of it, where the operator has one. The mail is one as `/v1/send` takes it without
 /// `to`, a template, or a campaign. Nothing is stored or sent, and no link is followed. Whoever names a contact must be
-/// allowed to read contacts.
+/// allowed to read contacts. One mail of a project is judged by SpamAssassin at a time; a further one is refused with 429.
 #[utoipa::path(post, path = "/emails/check", tag = "Emails", operation_id = "checkEmail", security(("secretKey" = []), ("session" = [])),
     request_body = CheckEmailRequest,
     responses(
         (status = 200, body = Success<EmailCheckView>),
         (status = 404, description = "The template, the campaign or the contact does not exist", body = ErrorEnvelope),
-        (status = 422, description = "Validation failed", body = ErrorEnvelope),
-        (status = 429, description = "Too many requests, or SpamAssassin is judging a mail of the project", body = ErrorEnvelope)))]
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn email(
     State(app): State<App>,
     ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
@@ -201,8 +200,7 @@ pub(crate) async fn email(
     params(("id" = String, Path)), request_body = CheckSavedRequest,
     responses(
         (status = 200, body = Success<EmailCheckView>), (status = 404, body = ErrorEnvelope),
-        (status = 422, description = "Validation failed", body = ErrorEnvelope),
-        (status = 429, description = "Too many requests, or SpamAssassin is judging a mail of the project", body = ErrorEnvelope)))]
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn template(
     State(app): State<App>,
     ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
@@ -223,8 +221,7 @@ pub(crate) async fn template(
     params(("id" = String, Path)), request_body = CheckSavedRequest,
     responses(
         (status = 200, body = Success<EmailCheckView>), (status = 404, body = ErrorEnvelope),
-        (status = 422, description = "Validation failed", body = ErrorEnvelope),
-        (status = 429, description = "Too many requests, or SpamAssassin is judging a mail of the project", body = ErrorEnvelope)))]
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn campaign(
     State(app): State<App>,
     ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,

@@ -93,7 +93,9 @@ fn changed(world: &World) -> Vec<Refusal> {
 fn sent(world: &World) -> Vec<Refusal> {
     let send = |id: &str, body: Value| asked(world, "post /campaigns/{id}/send", id).json(&body);
     let test = |id: &str, body: Value| asked(world, "post /campaigns/{id}/test", id).json(&body);
+    let check = |id: &str, body: Value| asked(world, "post /campaigns/{id}/check", id).json(&body);
     vec![
+        check("draft", json!({"contactId": "ann"})).refused("no id of a contact", 422, "VALIDATION_ERROR"),
         send("draft", json!({"scheduledFor": "soon"})).refused("no date", 400, "BAD_REQUEST"),
         send("draft", json!({"scheduledFor": "2020-01-01"})).refused(
             "a time that is over",

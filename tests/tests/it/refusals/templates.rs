@@ -16,6 +16,11 @@ pub(crate) fn refusals(world: &World) -> Vec<Refusal> {
     let restore = |ids: &[&str]| world.key("post /templates/{id}/versions/{number}/restore", ids);
     let test = |name: &str| world.key("post /templates/{id}/test", &[world.id(name)]);
     let preview = |body: Value| world.key("post /preview", &[]).json(&body);
+    let examine = |body: Value| world.key("post /emails/check", &[]).json(&body);
+    let examine_saved = |contact: &str| {
+        let asked = world.key("post /templates/{id}/check", &[world.id("template")]);
+        asked.json(&json!({"contactId": contact}))
+    };
     vec![
         post(json!({"mjml": "<mjml />"})).refused("two sources", 422, "VALIDATION_ERROR"),
         patch(json!({"mjml": "<mjml><p/></mjml>"})).refused("no MJML", 422, "VALIDATION_ERROR"),
@@ -38,6 +43,10 @@ pub(crate) fn refusals(world: &World) -> Vec<Refusal> {
             422,
             "VALIDATION_ERROR",
         ),
+        examine(json!({})).refused("no mail", 422, "VALIDATION_ERROR"),
+        examine(json!({"templateId": UNKNOWN_ID})).refused("no template", 404, "TEMPLATE_NOT_FOUND"),
+        examine_saved("ann").refused("no id of a contact", 422, "VALIDATION_ERROR"),
+        examine_saved(UNKNOWN_ID).refused("no contact", 404, "CONTACT_NOT_FOUND"),
         preview(json!({"mjml": "<mjml><p/></mjml>"})).refused("no MJML", 422, "VALIDATION_ERROR"),
         preview(json!({"contactId": UNKNOWN_ID})).refused("no contact", 404, "CONTACT_NOT_FOUND"),
         world

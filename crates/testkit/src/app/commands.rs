@@ -16,7 +16,12 @@ impl App {
     pub async fn run_with_input(&self, arguments: &[&str], input: &str) -> String {
         let mut command = Command::new(&self.server.binary);
         self.server.environment(&mut command);
-        command.args(&self.server.arguments).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(&self.server.arguments)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let input = input.to_owned();
         let run = move || {
             let mut child = command.spawn()?;

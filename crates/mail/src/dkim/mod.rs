@@ -66,6 +66,7 @@ impl KeyType {
     }
 
     /// The other kind.
+    #[must_use]
     pub fn other(self) -> Self {
         match self {
             Self::Rsa2048 => Self::Ed25519,

@@ -1,4 +1,4 @@
-//! Reading no more than is to be read.
+//! Reading what an archive has, however much it says that it is.
 
 use std::io::Read;
 

@@ -1,6 +1,6 @@
-//! Why a report cannot be read.
+//! Why a report cannot be read, and how large one may be.
 
-/// The largest report, in bytes of XML. With [`super::model::MAX_RECORDS`] records of usual size it is a third of this.
+/// The largest report, in bytes of XML. With as many records as are kept, of usual size, it is a third of this.
 pub const MAX_XML: usize = 16 * 1024 * 1024;
 
 /// Why a report cannot be read.

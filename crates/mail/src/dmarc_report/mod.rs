@@ -26,13 +26,13 @@ mod unpack;
 mod xml;
 mod zip;
 
-use crate::report::mime::{Leaf, Message};
-pub use error::{DmarcReportError, MAX_XML};
-pub use model::{
+pub use self::error::{DmarcReportError, MAX_XML};
+pub use self::model::{
     AggregateReport, Alignment, AuthResult, Disposition, DkimResult, MAX_COUNT, MAX_RECORDS, MAX_RESULTS,
     MAX_TEXT, OverrideReason, OverrideType, PolicyPublished, Record, SpfResult,
 };
-use xml::Failure;
+use self::xml::Failure;
+use crate::report::mime::{Leaf, Message};
 
 /// How many parts of a mail are unpacked. A report is one part (RFC 7489 section 7.2.1.1); footers and pictures of
 /// gateways are not tried.

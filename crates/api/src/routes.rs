@@ -27,7 +27,7 @@ use crate::instance::{config, docs, health};
 use crate::project::{self, attention, audit, billing, invitation, key, member, request};
 use crate::sending::upload::served;
 use crate::sending::{
-    campaign, content_version, domain, draft, email, held, send, template, template_figures, upload,
+    campaign, content_version, dmarc, domain, draft, email, held, send, template, template_figures, upload,
 };
 
 /// Makes the operations of one path, with their documents.
@@ -183,6 +183,7 @@ fn campaign_routes() -> &'static [Operations] {
         || routes!(domain::list),
         || routes!(domain::add),
         || routes!(domain::verify),
+        || routes!(dmarc::show),
         || routes!(domain::rotate_keys),
         || routes!(domain::delete),
         || routes!(email::list),

@@ -19,6 +19,7 @@ pub mod consent;
 pub mod contact;
 pub mod csv;
 pub mod custom_data;
+pub mod dmarc;
 pub mod domain;
 pub mod email;
 pub mod erasure;

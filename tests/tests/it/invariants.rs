@@ -35,7 +35,7 @@ const ENGINES: [(&str, &str); 21] = [
 ];
 
 /// Who starts tasks and threads. Everybody else uses `app::tasks`, which waits for what it started when the service stops.
-const TASKS: [(&str, &str); 24] = [
+const TASKS: [(&str, &str); 25] = [
     ("app/src/background/tasks.rs", "it starts those of all others"),
     ("app/src/delivery/render_pool.rs", "threads of low priority"),
     ("store/src/database/coalesce/task.rs", "ends with its queue"),
@@ -52,6 +52,7 @@ const TASKS: [(&str, &str); 24] = [
     ("server/src/http/mod.rs", "connections, which drain at the end"),
     ("server/src/import.rs", "reads a file of any size"),
     ("api/src/body/bodies.rs", "parses large bodies on a thread of its own"),
+    ("app/src/feedback/dmarc/taking.rs", "reading a large report takes a thread of its own"),
     ("app/src/feedback/machine_lists.rs", "reading long lists takes a thread of its own"),
     ("app/src/audience/verification/lists.rs", "reading long lists takes a thread of its own"),
     ("app/src/audience/import/preview.rs", "reading a whole file takes a thread of its own"),

@@ -212,6 +212,10 @@ bounded!(
     DaysAhead, "daysAhead", 30, 90
 );
 bounded!(
+    /// Days until now that reports are about.
+    ReportDays, "days", 30, 90
+);
+bounded!(
     /// How long a stream lasts.
     StreamSeconds, "seconds", 600, 600
 );

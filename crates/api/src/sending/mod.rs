@@ -2,6 +2,7 @@
 
 pub(crate) mod campaign;
 pub(crate) mod content_version;
+pub(crate) mod dmarc;
 pub(crate) mod domain;
 pub(crate) mod draft;
 pub(crate) mod edited;

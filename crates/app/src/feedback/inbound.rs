@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_core::ids::{DomainId, EmailId, ProjectNumber};
 use mailwright_mail::authentication::{self, Origin};
 use mailwright_mail::received::Received;
 use mailwright_mail::report::{Facts, Incoming, MAX_READ, Original, read};
@@ -38,6 +38,18 @@ enum Addressed {
     Return(ProjectNumber, EmailId),
     /// Reports about any mail.
     Reports,
+    /// Reports about the mail of a sender domain.
+    Dmarc(DomainId),
+}
+
+impl Addressed {
+    /// The domain that reports are for.
+    fn domain(&self) -> Option<DomainId> {
+        match self {
+            Self::Dmarc(domain) => Some(*domain),
+            Self::Return(..) | Self::Reports => None,
+        }
+    }
 }
 
 impl App {
@@ -64,6 +76,21 @@ impl Receiver for Inbound {
         let beginning = &content[..content.len().min(MAX_READ)];
         let report = read(beginning);
         let name = format!("mail:{}", hex::encode(Sha256::digest(beginning)));
+        let mut kind = kind(&report);
+        let mut domains: Vec<DomainId> = addressed.iter().filter_map(Addressed::domain).collect();
+        domains.sort_unstable();
+        domains.dedup();
+        let content = Arc::new(content);
+        if !domains.is_empty() {
+            kind = match self.0.take_dmarc_report(&domains, &content).await {
+                Ok(true) => "dmarc_report",
+                Ok(false) => "dmarc_dropped",
+                Err(error) => {
+                    tracing::warn!(%error, "a DMARC report could not be stored, its sender has to try again");
+                    return Verdict::Later;
+                }
+            };
+        }
         for addressed in addressed {
             if let Err(error) = self.take(addressed, &report, &name).await {
                 tracing::warn!(%error, "a message that came in could not be recorded, its sender has to try again");
@@ -71,7 +98,7 @@ impl Receiver for Inbound {
             }
         }
         if !others.is_empty() {
-            match self.receive(&envelope, &others, &report, content).await {
+            match self.receive(&envelope, &others, &report, Arc::unwrap_or_clone(content)).await {
                 Ok(Verdict::Accept) => {}
                 Ok(refused) => return refused,
                 Err(error) => {
@@ -80,7 +107,7 @@ impl Receiver for Inbound {
                 }
             }
         }
-        self.0.metrics().inbound(kind(&report));
+        self.0.metrics().inbound(kind);
         Verdict::Accept
     }
 }
@@ -89,6 +116,9 @@ impl Inbound {
     fn addressed(&self, path: &Path) -> Option<Addressed> {
         if let Some((project, mail)) = self.0.0.feedback.return_path.read(path.local()) {
             return Some(Addressed::Return(project, mail));
+        }
+        if let Some(domain) = self.0.0.feedback.dmarc_address.read(path.local()) {
+            return Some(Addressed::Dmarc(domain));
         }
         let settings = self.0.settings();
         let domain = path.domain();
@@ -167,6 +197,7 @@ impl Inbound {
                 Some(original) => self.0.reported(original).await?,
                 None => None,
             },
+            Addressed::Dmarc(_) => None,
         };
         let Some((project, email)) = found else { return Ok(()) };
         let at = self.0.clock().now();

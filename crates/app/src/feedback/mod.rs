@@ -9,6 +9,8 @@
 //! its body, `token` says which mail an address is of, `redirect` where a link leads. `specimen` is for measuring what
 //! that costs a mail.
 
+mod base32;
+mod dmarc;
 mod happening;
 mod heat;
 mod heat_page;
@@ -36,6 +38,8 @@ mod unknown_bounces;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use self::dmarc::{DmarcFigures, DmarcSource};
+use self::dmarc::{Readers, ReportAddress};
 pub use self::happening::{Bounce, Happening};
 pub use self::heat::LinkHeat;
 pub use self::hit_list::HitPage;
@@ -63,6 +67,7 @@ use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::retention::{Kind, Periods};
 use mailwright_core::time::Timestamp;
+pub use mailwright_store::feedback::dmarc::{Reporter, SourceSums};
 pub use mailwright_store::feedback::inbound::Volume;
 use mailwright_store::feedback::link::Lead;
 use mailwright_store::feedback::{hit, inbound as received_store, link, receipt};
@@ -84,6 +89,8 @@ pub(crate) struct State {
     token_key: TokenKey,
     return_path: ReturnPath,
     replies: ReturnPath,
+    dmarc_address: ReportAddress,
+    dmarc_readers: Readers,
     recorder: Recorder,
     /// Looks up where the links of mails lead, many visitors with one query.
     leads: Coalescer<(ProjectNumber, EmailId), Option<Lead>>,
@@ -103,6 +110,8 @@ impl State {
             token_key: TokenKey::tracking(secret),
             return_path: ReturnPath::new(secret),
             replies: ReturnPath::of_replies(secret),
+            dmarc_address: ReportAddress::new(secret),
+            dmarc_readers: Readers::default(),
             recorder: Recorder::default(),
             leads: Coalescer::reads(db, |rx, asked| Box::pin(redirect::look_up(rx, asked))),
             links: Cache::new(CONTENTS),
@@ -125,13 +134,14 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
 
 impl App {
     /// Removes what is not kept any longer: opens and clicks one by one, the names of news, links of contents that are
-    /// gone.
+    /// gone, what reports said of domains.
     pub(crate) async fn forget_feedback(
         &self,
         project: ProjectNumber,
         periods: Periods,
         now: Timestamp,
     ) -> Result<()> {
+        self.forget_dmarc(project).await?;
         let before = |kind| periods.before(kind, now).unwrap_or_default();
         let (hits, messages) = (before(Kind::Hits), before(Kind::RawInbound));
         let (receipts, links) = (now.minus(RECEIPTS), now.minus(self.settings().tracking.links));

@@ -7,6 +7,7 @@
 
 use mailwright_core::ids::{EmailId, ProjectNumber};
 
+use super::base32;
 use super::token::{TOKEN, TokenKey};
 use crate::secret::InstanceSecret;
 
@@ -19,10 +20,6 @@ const PREFIX: char = 'b';
 const REPLY_PREFIX: char = 'r';
 /// The longest local part.
 const MAX_LOCAL: usize = 64;
-/// Base32 (RFC 4648 section 6) in small letters.
-const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-/// Bits of a character.
-const BITS: usize = 5;
 
 /// What the addresses are made and read with.
 #[derive(Debug)]
@@ -56,40 +53,13 @@ impl ReturnPath {
 
     /// The local part of the address to which bounces of a mail return.
     pub(crate) fn local_part(&self, project: ProjectNumber, mail: EmailId) -> String {
-        let token = self.key.sign(project, mail);
-        let mut local = String::with_capacity(1 + (TOKEN * 8).div_ceil(BITS));
-        local.push(self.prefix);
-        let (mut buffer, mut bits) = (0_u32, 0);
-        for byte in token {
-            buffer = (buffer << 8) | u32::from(byte);
-            bits += 8;
-            while bits >= BITS {
-                bits -= BITS;
-                local.push(char::from(ALPHABET[(buffer >> bits) as usize & 31]));
-            }
-        }
-        local
+        format!("{}{}", self.prefix, base32::encode(&self.key.sign(project, mail)))
     }
 
     /// The mail whose bounces return to a local part; `None` for one that is not ours. Case does not matter.
     pub(crate) fn read(&self, local: &str) -> Option<(ProjectNumber, EmailId)> {
         let rest = local.strip_prefix([self.prefix, self.prefix.to_ascii_uppercase()])?;
-        if rest.len() * BITS != TOKEN * 8 {
-            return None;
-        }
-        let mut token = [0; TOKEN];
-        let (mut buffer, mut bits, mut place) = (0_u32, 0, 0);
-        for letter in rest.bytes() {
-            let value = ALPHABET.iter().position(|known| *known == letter.to_ascii_lowercase())?;
-            buffer = (buffer << BITS) | value as u32;
-            bits += BITS;
-            if bits >= 8 {
-                bits -= 8;
-                *token.get_mut(place)? = (buffer >> bits) as u8;
-                place += 1;
-            }
-        }
-        self.key.verify(token)
+        self.key.verify(base32::decode::<TOKEN>(rest)?)
     }
 }
 

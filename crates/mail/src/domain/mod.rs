@@ -4,6 +4,7 @@
 //! other records make receivers trust the mail and are reported the same way.
 
 use futures_util::future::join_all;
+use mailwright_core::dmarc::{self, DmarcPolicy};
 
 use crate::dns::{Dns, DnsError};
 
@@ -154,6 +155,8 @@ pub struct SenderIdentity<'a> {
     pub tracking: Option<Pointer<'a>>,
     /// The host that takes mail for the domain.
     pub inbound_host: Option<&'a str>,
+    /// The address that takes reports about the domain's mail.
+    pub dmarc_reports: Option<&'a str>,
 }
 
 /// A name under a domain that is to point to a host.
@@ -191,7 +194,8 @@ pub fn expected_records(id: &SenderIdentity<'_>) -> Vec<ExpectedRecord> {
     if let Some(mechanism) = id.spf_mechanism {
         records.push(txt(Purpose::Spf, (*domain).to_owned(), format!("v=spf1 {mechanism} ~all")));
     }
-    records.push(txt(Purpose::Dmarc, format!("_dmarc.{domain}"), "v=DMARC1; p=none".to_owned()));
+    let policy = dmarc::record_with(None, DmarcPolicy::None, id.dmarc_reports);
+    records.push(txt(Purpose::Dmarc, format!("_dmarc.{domain}"), policy));
     for (purpose, pointer) in [(Purpose::ReturnPath, id.return_path), (Purpose::Tracking, id.tracking)] {
         let Some(pointer) = pointer else { continue };
         let cname = txt(purpose, pointer.name(domain), pointer.host.to_owned());
@@ -296,9 +300,7 @@ pub fn policy(record: &str) -> Option<String> {
 
 /// Whether a DMARC record says what receivers should do; they read the version as it is written (RFC 7489 section 6.3).
 fn is_policy(record: &str) -> bool {
-    let policies = ["none", "quarantine", "reject"];
-    record.trim_start().starts_with("v=DMARC1")
-        && tag(record, "p").is_some_and(|policy| policies.contains(&&*policy.to_ascii_lowercase()))
+    record.trim_start().starts_with("v=DMARC1") && DmarcPolicy::of_record(record).is_some()
 }
 
 /// Whether an SPF record contains the mechanism, and lets pass what matches it. Nothing after `all` is looked at.

@@ -13,6 +13,7 @@ fn the_records_to_create_are_listed() {
         return_path: Some(Pointer { label: "bounce", host: "bounces.example.net" }),
         tracking: Some(Pointer { label: "track", host: "mail.example.net" }),
         inbound_host: Some("mx.example.net"),
+        dmarc_reports: Some("dmarc-x@bounces.example.net"),
     };
     let shown: Vec<_> = expected_records(&id)
         .into_iter()
@@ -24,7 +25,7 @@ fn the_records_to_create_are_listed() {
             &format!("dkim TXT mw1._domainkey.example.com {KEY} true"),
             "dkim TXT mw2._domainkey.example.com v=DKIM1; k=ed25519; p=11q false",
             "spf TXT example.com v=spf1 include:spf.example.net ~all false",
-            "dmarc TXT _dmarc.example.com v=DMARC1; p=none false",
+            "dmarc TXT _dmarc.example.com v=DMARC1; p=none; rua=mailto:dmarc-x@bounces.example.net false",
             "return_path CNAME bounce.example.com bounces.example.net false",
             "tracking CNAME track.example.com mail.example.net false",
             "inbound MX example.com mx.example.net false",
@@ -32,6 +33,8 @@ fn the_records_to_create_are_listed() {
     );
     (id.spf_mechanism, id.return_path, id.tracking, id.inbound_host) = (None, None, None, None);
     assert_eq!(expected_records(&id).len(), 3);
+    id.dmarc_reports = None;
+    assert_eq!(expected_records(&id)[2].value, "v=DMARC1; p=none");
 }
 
 #[test]

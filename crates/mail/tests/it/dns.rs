@@ -162,6 +162,7 @@ fn identity<'a>(domain: &'a str, keys: &'a [PublishedKey<'a>]) -> SenderIdentity
         return_path: Some(Pointer { label: "bounce", host: "bounces.mail.test" }),
         tracking: None,
         inbound_host: None,
+        dmarc_reports: None,
     }
 }
 

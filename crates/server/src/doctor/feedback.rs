@@ -23,6 +23,8 @@ use crate::setup;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Sender domains that are looked at.
 const DOMAINS: i64 = 20;
+/// A name that no sender domain has, for which a wildcard answers.
+const ANY_DOMAIN: &str = "doctor.invalid";
 
 type Finding = (&'static str, Result<Fine, String>);
 
@@ -35,6 +37,9 @@ pub(super) async fn findings(config: &Config, standing: Option<Standing>) -> Vec
         findings.push(("inbound host", inbound_host(&dns, host).await));
     }
     findings.push(("return path", return_path(&dns, &settings).await));
+    if let Some(name) = settings.return_path().filter(|_| settings.inbound_host().is_some()) {
+        findings.push(("DMARC reports", dmarc_reports(&dns, name).await));
+    }
     findings.push(("SNS", sns(&http, &settings).await));
     let domains = match standing {
         Some(Standing::Current) => sender_domains(config).await,
@@ -158,6 +163,25 @@ async fn return_path(dns: &Dns, settings: &Settings) -> Result<Fine, String> {
              with it; create one for the servers that send: {name} TXT \"v=spf1 ... ~all\""
         )),
     })
+}
+
+/// Whether receivers may send reports about other domains to the return path (RFC 7489 section 7.1).
+async fn dmarc_reports(dns: &Dns, name: &str) -> Result<Fine, String> {
+    // a wildcard answers for a name that nobody has; a record for each domain does not, and serves as well
+    let asked = format!("{ANY_DOMAIN}._report._dmarc.{name}");
+    let wanted = format!("*._report._dmarc.{name} TXT \"v=DMARC1\"");
+    match dns.txt(&asked).await {
+        Ok(found) if found.iter().any(|text| is_of(Purpose::Dmarc, text)) => {
+            Ok(Fine::Ok(format!("receivers may send those about every domain to {name}")))
+        }
+        Err(DnsError::Unavailable(error)) => {
+            Ok(Fine::Better(format!("{asked} could not be looked up: {error}")))
+        }
+        Ok(_) | Err(DnsError::NotFound) => Ok(Fine::Better(format!(
+            "receivers do not send those about other domains to {name} without leave; create the record {wanted}, or one \
+             for each sender domain in the place of the star (docs/feedback.md)"
+        ))),
+    }
 }
 
 /// Whether notifications can come, and be verified.

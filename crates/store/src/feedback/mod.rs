@@ -1,5 +1,6 @@
 //! What becomes of mails after they left: what is learnt of them, opens and clicks, and what told of it.
 
+pub mod dmarc;
 pub mod heat;
 pub mod hit;
 pub mod inbound;

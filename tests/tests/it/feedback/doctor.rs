@@ -45,6 +45,17 @@ both_engines! {
         assert!(said.starts_with("LOOK ") && said.contains("could not be looked up"), "{said}");
     }
 
+    async fn receivers_need_leave_to_report_to_the_return_path(engine: Engine) {
+        let dns = FakeDns::start().await;
+        let app = taking_mail(engine, free_port()).env("MAILWRIGHT_DNS_SERVER", dns.addr.to_string()).start().await;
+        let said = finding(&app, "DMARC reports").await;
+        assert!(said.starts_with("LOOK ") && said.contains("*._report._dmarc.bounces.mail.test TXT"), "{said}");
+        // the name that a wildcard alone answers for
+        dns.set_txt(&format!("doctor.invalid._report._dmarc.{RETURN_PATH}"), ["v=DMARC1"]);
+        let said = finding(&app, "DMARC reports").await;
+        assert!(said.starts_with("ok ") && said.contains(RETURN_PATH), "{said}");
+    }
+
     async fn notifications_need_a_public_address(engine: Engine) {
         let app = App::builder(engine)
             .env("MAILWRIGHT_SNS_TOPICS", "arn:aws:sns:eu-west-1:123456789012:mail")

@@ -35,7 +35,7 @@ use crate::error::{Error, Resource, Result};
 pub(crate) use asked::AskedLookUps;
 pub(crate) use recheck::Rechecks;
 pub use records::{DomainWithRecords, Record};
-pub(crate) use records::{has_key, has_record, status_of, values_of};
+pub(crate) use records::{FoundPolicy, has_key, has_record, status_of, values_of};
 pub(crate) use sender::{Obstacle, check_may_send, required_sender, sender_refused};
 
 /// Most domains of a project.

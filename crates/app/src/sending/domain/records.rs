@@ -37,10 +37,16 @@ impl App {
     /// Looks the records of a domain up.
     pub(super) async fn look_up(&self, domain: &Domain, keys: &[FurtherKey]) -> Result<Vec<RecordCheck>> {
         let published = published(domain, keys)?;
-        Ok(check(&self.0.dns, &self.identity(domain, &published)).await)
+        let reports = self.dmarc_address(domain.id);
+        Ok(check(&self.0.dns, &self.identity(domain, &published, reports.as_deref())).await)
     }
 
-    fn identity<'a>(&'a self, domain: &'a Domain, keys: &'a [PublishedKey<'a>]) -> SenderIdentity<'a> {
+    fn identity<'a>(
+        &'a self,
+        domain: &'a Domain,
+        keys: &'a [PublishedKey<'a>],
+        dmarc_reports: Option<&'a str>,
+    ) -> SenderIdentity<'a> {
         let settings = self.settings();
         SenderIdentity {
             domain: domain.name.as_str(),
@@ -53,6 +59,7 @@ impl App {
                 .tracking_host()
                 .map(|host| Pointer { label: &settings.domains.tracking_label, host }),
             inbound_host: settings.inbound_host(),
+            dmarc_reports,
         }
     }
 
@@ -60,7 +67,10 @@ impl App {
     pub(super) fn with_records(&self, mut domain: Domain, keys: Vec<FurtherKey>) -> DomainWithRecords {
         domain.verified = domain.may_send(self.mail_leaves());
         let records = match published(&domain, &keys) {
-            Ok(published) => expected_records(&self.identity(&domain, &published)),
+            Ok(published) => {
+                let reports = self.dmarc_address(domain.id);
+                expected_records(&self.identity(&domain, &published, reports.as_deref()))
+            }
             Err(error) => {
                 tracing::error!(%error, table = "domains", domain = %domain.id, "a domain is shown without records");
                 Vec::new()
@@ -123,6 +133,34 @@ pub(super) fn findings(checks: &[RecordCheck], before: &Value) -> Value {
             })
         })
         .collect()
+}
+
+/// What the last check found of a domain's DMARC record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FoundPolicy {
+    /// This record.
+    Record(String),
+    /// None.
+    Missing,
+    /// Something that receivers do not understand.
+    Mismatch,
+    /// Nothing is known: it was not looked up, or the name server gave no answer.
+    Unknown,
+}
+
+impl FoundPolicy {
+    /// Reads it from the findings.
+    pub(crate) fn of(findings: &Value) -> Self {
+        let finding = findings.as_array().into_iter().flatten().find(|found| is_of(found, Purpose::Dmarc));
+        let status = finding.and_then(|finding| RecordStatus::parse(finding["status"].as_str()?));
+        let record = finding.and_then(|finding| finding["found"][0].as_str());
+        match (status, record) {
+            (Some(RecordStatus::Found), Some(record)) => Self::Record(record.to_owned()),
+            (Some(RecordStatus::Missing), _) => Self::Missing,
+            (Some(RecordStatus::Found | RecordStatus::Mismatch), _) => Self::Mismatch,
+            (Some(RecordStatus::Unavailable) | None, _) => Self::Unknown,
+        }
+    }
 }
 
 /// Whether a check found the record of a purpose, or the last one did that could look it up.
@@ -189,6 +227,7 @@ mod tests {
             return_path: None,
             tracking: None,
             inbound_host: None,
+            dmarc_reports: None,
         };
         let records = expected_records(&identity);
         records.into_iter().map(|record| RecordCheck { record, status, found: Vec::new() }).collect()
@@ -215,6 +254,14 @@ mod tests {
             let read = checks.into_iter().map(|check| Record::of(check.record, &stored).status);
             assert!(read.into_iter().all(|read| read == Some(status)), "{status:?}");
         }
+        let (mut found, policy) = (checks(RecordStatus::Found), "v=DMARC1; p=reject");
+        found[1].found = vec![policy.to_owned()];
+        let of = |checks: &[RecordCheck]| FoundPolicy::of(&findings(checks, &Value::Null));
+        assert_eq!(of(&found), FoundPolicy::Record(policy.to_owned()));
+        assert_eq!(of(&checks(RecordStatus::Missing)), FoundPolicy::Missing);
+        assert_eq!(of(&checks(RecordStatus::Mismatch)), FoundPolicy::Mismatch);
+        assert_eq!(of(&checks(RecordStatus::Unavailable)), FoundPolicy::Unknown);
+        assert_eq!(FoundPolicy::of(&Value::Null), FoundPolicy::Unknown);
         let unchecked = checks(RecordStatus::Found).remove(0).record;
         assert_eq!(Record::of(unchecked, &Value::Null).status, None);
     }

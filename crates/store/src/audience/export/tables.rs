@@ -70,6 +70,8 @@ pub const TABLES_AND_PEOPLE: &[(&str, About)] = &[
     ("suppression_rules", Nobody),
     ("topics", Nobody),
     ("inbound_days", Nobody),
+    ("dmarc_reports", Nobody),
+    ("dmarc_sums", Nobody),
     ("contact_followers", Nobody),
     ("contact_column_parts", Passing("the id at which a part begins")),
     ("contact_fields", Nobody),

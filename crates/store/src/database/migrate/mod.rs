@@ -203,6 +203,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/0052_domain_keys.sql"),
     },
     Migration {
+        number: 53,
+        name: "reports of DMARC",
+        sql: include_str!("../../../migrations/0053_dmarc.sql"),
+    },
+    Migration {
         number: 54,
         name: "interventions",
         sql: include_str!("../../../migrations/0054_interventions.sql"),

@@ -209,6 +209,7 @@ pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
     ("post", "/domains", Access::Project(MANAGE)),
     ("get", "/domains/project/{projectId}", Access::Path(READ_PROJECT)),
     ("get", "/domains/{id}/verify", Access::Project(READ_PROJECT)),
+    ("get", "/domains/{id}/dmarc", Access::Project(READ_PROJECT)),
     ("post", "/domains/{id}/rotate-keys", Access::Project(MANAGE)),
     ("delete", "/domains/{id}", Access::Project(MANAGE)),
     ("get", "/emails", Access::Project(READ_MAIL)),

@@ -1,0 +1,14 @@
+//! Aggregate reports about the mail of sender domains (DMARC, RFC 7489): the addresses that take them, what becomes of
+//! them, and what they show.
+//!
+//! Anybody can send a report to an address that is published, and invent what it says. So what reports say changes nothing
+//! by itself: it is summed within bounds, and shown.
+
+mod address;
+mod figures;
+mod sums;
+mod taking;
+
+pub(super) use self::address::ReportAddress;
+pub use self::figures::{DmarcFigures, DmarcSource};
+pub(super) use self::taking::Readers;

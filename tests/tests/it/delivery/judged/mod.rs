@@ -1,4 +1,4 @@
-//! Mails of every kind that the service sends, judged as receivers judge them: by dkimpy, OpenDKIM, SpamAssassin and
+//! Mails of every kind that the service sends, judged as receivers judge them: by dkimpy, `OpenDKIM`, SpamAssassin and
 //! rspamd.
 
 mod kinds;

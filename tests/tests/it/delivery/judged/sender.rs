@@ -9,7 +9,7 @@ use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Value, json};
 use mailwright_tests::{items, read, send_ok, text, with};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// From where the mails come, and how that server calls itself. Addresses for documentation are no use: SpamAssassin
 /// takes them for forged.
 pub(super) const ADDRESS: &str = "198.18.0.25";

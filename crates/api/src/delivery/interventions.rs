@@ -113,7 +113,7 @@ impl Payload for Intervene {
 /// List interventions
 ///
 /// What is wanted with mail of the project that waits, by the project or by the operator for it.
-#[utoipa::path(get, path = "/delivery/interventions", tag = "Delivery", operation_id = "listInterventions", security(("secretKey" = []), ("session" = [])),
+#[utoipa::path(get, path = "/delivery/interventions", tag = "Emails", operation_id = "listInterventions", security(("secretKey" = []), ("session" = [])),
     responses((status = 200, body = Vec<InterventionView>)))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -127,7 +127,7 @@ pub(crate) async fn list(
 ///
 /// Mail of the project that waits, for a domain or a site or all of it, waits on until the intervention is ended, or is given
 /// up. What is being handed over is handed over.
-#[utoipa::path(post, path = "/delivery/interventions", tag = "Delivery", operation_id = "intervene", security(("secretKey" = []), ("session" = [])),
+#[utoipa::path(post, path = "/delivery/interventions", tag = "Emails", operation_id = "intervene", security(("secretKey" = []), ("session" = [])),
     request_body = Intervene,
     responses(
         (status = 201, body = InterventionView),
@@ -158,7 +158,7 @@ pub(crate) struct Ended {
 /// End an intervention
 ///
 /// Mail that it paused is tried again within seconds.
-#[utoipa::path(delete, path = "/delivery/interventions/{id}", tag = "Delivery", operation_id = "endIntervention", security(("secretKey" = []), ("session" = [])),
+#[utoipa::path(delete, path = "/delivery/interventions/{id}", tag = "Emails", operation_id = "endIntervention", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = Ended), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn end(

@@ -240,6 +240,14 @@ text!(
     DomainText, 3..=253, ""
 );
 text!(
+    /// Whoever runs mail servers, as reasons of mail that waits name it.
+    SiteText, 1..=253, "single-line"
+);
+text!(
+    /// Why something is wanted, for people.
+    ReasonText, 0..=500, "single-line"
+);
+text!(
     /// A name that others are shown: of a project, a key or a person.
     PlainName, 1..=100, "plain-name"
 );

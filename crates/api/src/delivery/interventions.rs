@@ -6,7 +6,7 @@ use mailwright_app::delivery::interventions::{COUNTED, Wanted};
 use mailwright_app::{App, Resource};
 use mailwright_core::address::DomainName;
 use mailwright_core::ids::InterventionId;
-use mailwright_core::intervention::{Intervention, InterventionKind, MAX_NAME, MAX_REASON, Scope};
+use mailwright_core::intervention::{Intervention, InterventionKind, Scope};
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ManageDomains, ReadMail};
 use crate::error::{ErrorEnvelope, Failure, Result};
+use crate::fields::{DomainText, ReasonText, SiteText};
 use crate::json::Json;
 use crate::params::{self, PathText};
 use crate::schema::{Body, Payload};
@@ -73,38 +74,24 @@ pub(crate) enum OwnIntervention {
 pub(crate) struct Intervene {
     kind: OwnIntervention,
     /// The recipients' domain. All mail of the project where neither a domain nor a site is given.
-    domain: Option<String>,
-    /// The site, as attempts and reasons name it.
-    site: Option<String>,
-    reason: Option<String>,
+    domain: Option<DomainText>,
+    /// The site, as reasons of mail that waits name it. Not beside a domain.
+    site: Option<SiteText>,
+    reason: Option<ReasonText>,
 }
 
 impl Payload for Intervene {
     fn check(&self) -> Vec<Issue> {
         let mut issues = Vec::new();
-        if self.domain.as_deref().is_some_and(|domain| DomainName::parse(domain).is_none()) {
+        if self.domain.as_ref().is_some_and(|domain| DomainName::parse(&domain.0).is_none()) {
             issues.push(Issue::new(
                 "domain",
                 "invalid_string",
                 "Must be a domain name, such as example.com.",
             ));
         }
-        if self.site.as_deref().is_some_and(|site| site.is_empty() || site.len() > MAX_NAME) {
-            issues.push(Issue::new(
-                "site",
-                "invalid_string",
-                format!("Must have 1 to {MAX_NAME} characters."),
-            ));
-        }
         if self.domain.is_some() && self.site.is_some() {
             issues.push(Issue::new("site", "custom", "Give a domain or a site, not both."));
-        }
-        if self.reason.as_deref().is_some_and(|reason| reason.chars().count() > MAX_REASON) {
-            issues.push(Issue::new(
-                "reason",
-                "too_big",
-                format!("Must have at most {MAX_REASON} characters."),
-            ));
         }
         issues
     }
@@ -142,9 +129,9 @@ pub(crate) async fn add(
         OwnIntervention::Pause => InterventionKind::Pause,
         OwnIntervention::Expire => InterventionKind::Expire,
     };
-    let domain = body.domain.as_deref().and_then(DomainName::parse).map(|domain| domain.to_string());
-    let scope = Scope { project: None, domain, site: body.site };
-    let wanted = Wanted { kind, scope, transport: None, reason: body.reason };
+    let domain = body.domain.and_then(|domain| DomainName::parse(&domain.0)).map(|domain| domain.to_string());
+    let scope = Scope { project: None, domain, site: body.site.map(|site| site.0) };
+    let wanted = Wanted { kind, scope, transport: None, reason: body.reason.map(|reason| reason.0) };
     let made = app.intervene_for(&project, &caller.actor, wanted).await?;
     Ok((StatusCode::CREATED, Json(InterventionView::new(made, 0))))
 }

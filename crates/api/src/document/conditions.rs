@@ -33,6 +33,45 @@ fn has(field: &str, kind: &str) -> Value {
     json!({ "required": [field], "properties": { field: { "type": kind } } })
 }
 
+/// A mail as it is sent, a template, or a campaign.
+fn one_mail() -> Value {
+    const MAIL: [&str; 12] = [
+        "subject",
+        "body",
+        "text",
+        "template",
+        "from",
+        "fromName",
+        "name",
+        "headers",
+        "reply",
+        "attachments",
+        "tracking",
+        "type",
+    ];
+    let none = |fields: &[&str]| {
+        let none = fields.iter().map(|field| ((*field).to_owned(), json!({ "type": "null" })));
+        json!({ "properties": none.collect::<serde_json::Map<_, _>>() })
+    };
+    let saved = |is: &str, other: &str| {
+        let others: Vec<_> = MAIL.into_iter().chain([other]).collect();
+        json!({ "allOf": [has(is, "string"), none(&others)] })
+    };
+    let mail = none(&["templateId", "campaignId"]);
+    json!({
+        "properties": { "headers": { "propertyNames": { "pattern": "^[!-9;-~]+$", "maxLength": MAX_NAME } } },
+        "anyOf": [
+            saved("templateId", "campaignId"),
+            saved("campaignId", "templateId"),
+            { "allOf": [mail, has("template", "string")] },
+            { "allOf": [
+                mail, has("subject", "string"), has("body", "string"),
+                { "required": ["from"], "properties": { "from": { "type": ["string", "object"] } } },
+            ] },
+        ],
+    })
+}
+
 fn of_requests() -> Vec<(&'static str, Value)> {
     let addresses = |most: usize| json!({ "properties": { "emails": { "minItems": 1, "maxItems": most } } });
     vec![
@@ -51,6 +90,15 @@ fn of_requests() -> Vec<(&'static str, Value)> {
             json!({ "anyOf": [
             { "properties": { "disposition": { "enum": ["attachment", null] } } }, has("contentId", "string"),
         ] }),
+        ),
+        ("CheckEmailRequest", one_mail()),
+        // a domain or a site, not both
+        (
+            "InterveneRequest",
+            json!({ "anyOf": [
+                { "properties": { "domain": { "type": "null" } } },
+                { "properties": { "site": { "type": "null" } } },
+            ] }),
         ),
         ("CreateTemplateRequest", json!({ "anyOf": content() })),
         ("CreateCampaignRequest", new_campaign()),

@@ -74,7 +74,7 @@ pub(super) struct Via<'a> {
 impl<'a> Via<'a> {
     /// For a mail that was not handed over.
     pub(super) const NOWHERE: Self =
-        Self { transport: None, host: "", how: Circumstances { tls: false, overtaken: false } };
+        Self { transport: None, host: "", how: Circumstances { tls: false, overtaken: false, waits: None } };
 
     /// For a mail that is kept instead of sent.
     pub(super) fn captured(transport: &'a str) -> Self {
@@ -89,6 +89,8 @@ pub(super) struct Circumstances {
     pub(super) tls: bool,
     /// Other mail was taken since this one was refused before.
     pub(super) overtaken: bool,
+    /// How long the mail waits if it is tried again, where that is known; otherwise ever longer.
+    pub(super) waits: Option<Duration>,
 }
 
 /// The consequences of a hand-over.
@@ -112,7 +114,7 @@ pub(super) fn record(
     let is_doubt = matches!(end, HandOver::InDoubt(_));
     let waits = match end {
         HandOver::Lost(_) => backoff.after_loss(refusals(mail), losses(mail)),
-        _ => backoff.after(refusals(mail) + 1),
+        _ => via.how.waits.unwrap_or_else(|| backoff.after(refusals(mail) + 1)),
     };
     let doubts = mail.in_doubt + i64::from(is_doubt);
     let verdict = judge(mail, end, via.how, doubts, mail.waited + waits > backoff.patience);

@@ -164,7 +164,7 @@ impl<'d> Sender<'d> {
                 self.give_up(&mail, &rendered.subject, (Reason::Expired, text), tls);
             }
             Judgement::Own { overtaken } => {
-                self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken });
+                self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken, waits: None });
             }
         }
     }
@@ -189,7 +189,7 @@ impl<'d> Sender<'d> {
 
     /// Notes that a mail is not tried any more.
     fn give_up(&mut self, mail: &Claimed, subject: &str, why: (Reason, String), tls: bool) {
-        let via = self.via(Circumstances { tls, overtaken: false });
+        let via = self.via(Circumstances { tls, overtaken: false, waits: None });
         self.recorder.note(self.delivery.unsendable(mail, Some(subject), why, via));
     }
 

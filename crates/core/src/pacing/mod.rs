@@ -13,6 +13,7 @@
 //!
 //! Nothing here reads a clock or makes a random number: the same inputs give the same steps.
 
+pub mod greylisting;
 pub mod limits;
 mod pace;
 pub mod reply;

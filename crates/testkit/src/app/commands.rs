@@ -17,7 +17,7 @@ impl App {
         let mut command = Command::new(&self.server.binary);
         self.server.environment(&mut command);
         command
-            .args(&self.server.arguments)
+            .args(self.server.file())
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

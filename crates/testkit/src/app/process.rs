@@ -22,6 +22,12 @@ pub(super) struct Server {
 }
 
 impl Server {
+    /// The arguments that name the file of settings, if there is one.
+    pub(super) fn file(&self) -> &[String] {
+        let at = self.arguments.iter().position(|argument| argument == "--config");
+        at.map_or(&[], |at| &self.arguments[at..at + 2])
+    }
+
     pub(super) fn environment(&self, command: &mut Command) {
         clear_environment(command);
         command.env("MAILWRIGHT_LISTEN", format!("127.0.0.1:{}", self.port));

@@ -145,11 +145,13 @@ both_engines! {
     async fn what_is_not_clear_is_refused(engine: Engine) {
         let app = App::start(engine).await;
         let answer = app.post("/delivery/interventions").json(&json!({
-            "kind": "PAUSE", "domain": "-", "site": "x", "reason": "a".repeat(501),
+            "kind": "PAUSE", "domain": "-", "site": "", "reason": "a".repeat(501),
         })).send().await.assert_error(422, "VALIDATION_ERROR");
         for field in ["domain", "site", "reason"] {
             assert!(answer.to_string().contains(&format!("\"{field}\"")), "{answer}");
         }
+        let both = json!({"kind": "PAUSE", "domain": "one.example", "site": "host.example"});
+        app.post("/delivery/interventions").json(&both).send().await.assert_error(422, "VALIDATION_ERROR");
         app.post("/delivery/interventions").json(&json!({"kind": "REROUTE"})).send().await.assert_error(422, "VALIDATION_ERROR");
     }
 }

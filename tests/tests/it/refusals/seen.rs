@@ -17,6 +17,8 @@ const ELSEWHERE: &[(&str, u16, &str)] = &[
         409,
         "it takes somebody who changes the campaign again and again meanwhile",
     ),
+    ("post /delivery/interventions", 400, "it takes a hundred of them"),
+    ("post /domains/{id}/rotate-keys", 409, "it takes keys that are being replaced: domain_keys.rs"),
     ("post /webhooks/sns", 404, "it takes a message that is signed, as feedback/sns.rs has"),
     ("post /webhooks/incoming/payments", 400, "it takes an instance that bills: billing/events.rs"),
     ("post /webhooks/incoming/stripe", 400, "it takes an instance that bills: billing/events.rs"),

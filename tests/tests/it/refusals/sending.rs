@@ -93,6 +93,11 @@ fn domains(world: &World) -> Vec<Refusal> {
         ),
         add(json!({"domain": "Pending.example"})).refused("the project has it", 409, "CONFLICT"),
         add(json!({"domain": "no domain"})).refused("no name", 422, "VALIDATION_ERROR"),
+        world.key("post /delivery/interventions", &[]).json(&json!({"kind": "REROUTE"})).refused(
+            "what operators alone can have",
+            422,
+            "VALIDATION_ERROR",
+        ),
         world.key("delete /domains/{id}", &[world.id("own domain")]).refused(
             "templates and campaigns send from it",
             409,

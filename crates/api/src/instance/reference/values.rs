@@ -151,6 +151,17 @@ fn of_audience() -> Vec<(&'static str, Value)> {
         ),
         ("UpdateContactRequest", json!({ "subscribed": false, "data": { "plan": null } })),
         ("DataObject", json!({ "name": "Ada", "plan": "pro" })),
+        (
+            "CheckEmailRequest",
+            json!({
+                "from": "hello@example.com", "subject": "Your order is on its way",
+                "body": "<p>Hello {{name}}, your parcel leaves tomorrow.</p>", "data": { "name": "Ada" },
+            }),
+        ),
+        (
+            "InterveneRequest",
+            json!({ "kind": "PAUSE", "domain": "example.org", "reason": "They asked us to wait until Monday." }),
+        ),
         ("OneClick", json!({ "List-Unsubscribe": "One-Click" })),
         ("TopicsForm", json!({ "shown": [topic], "topic": [topic] })),
         ("CreateTopicRequest", json!({ "name": "Product news", "description": "What is new, once a month" })),

@@ -11,6 +11,7 @@
 //!
 //! [`sites`] and [`site`] hold the state, without clock and network. `docs/adr/0077-direct-delivery.md` has the reasons.
 
+mod greylisting;
 mod hand_out;
 mod job;
 mod open;

@@ -134,7 +134,7 @@ impl<'d> Sender<'d> {
         let size = message.signature.len() + message.rendered.raw.len();
         if let Some(most) = line.connection.max_size().filter(|most| size > *most) {
             let text = format!("The message has {size} bytes, {} takes {most} at most.", line.host);
-            let via = Circumstances { tls: line.connection.tls(), overtaken: true };
+            let via = Circumstances { tls: line.connection.tls(), overtaken: true, waits: None };
             let record = self.delivery.unsendable(
                 &mail,
                 Some(subject),
@@ -159,7 +159,7 @@ impl<'d> Sender<'d> {
         if !matches!(&envelope, Err(EnvelopeError::Lost { .. })) {
             visit.reached(self.delivery.now());
         }
-        let via = Circumstances { tls: line.connection.tls(), overtaken: true };
+        let via = Circumstances { tls: line.connection.tls(), overtaken: true, waits: None };
         let (end, stage): (HandOver, _) = if let Err(error) = envelope {
             let refused = if let EnvelopeError::Refused { stage, .. } = &error { Some(*stage) } else { None };
             (error.into(), refused.unwrap_or(Stage::MailFrom))
@@ -191,7 +191,11 @@ impl<'d> Sender<'d> {
                 self.recorder.flush();
                 self.wait(&mail, self.pause(offer, signal), &format!("{host}: {reply}")).await;
             }
-            None => self.conclude(&mail, subject, &end, self.via(&host, via)),
+            None => {
+                let waits =
+                    visit.greylisted_for(&mail, &end, self.delivery.backoff.base, self.delivery.now());
+                self.conclude(&mail, subject, &end, self.via(&host, Circumstances { waits, ..via }));
+            }
         }
     }
 
@@ -241,7 +245,7 @@ impl<'d> Sender<'d> {
             Some(Err(unopened)) => unopened,
         };
         visit.opened();
-        let via = self.via(&host, Circumstances { tls: false, overtaken: true });
+        let via = self.via(&host, Circumstances { tls: false, overtaken: true, waits: None });
         match (signal, reply) {
             (Some(signal), Some(reply)) => {
                 visit.said(signal, reply.codes());

@@ -7,7 +7,7 @@ use mailwright_core::pacing::limits::receiver_of;
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 
-use super::site::Idle;
+use super::site::{Idle, Site};
 use super::sites::Path;
 use super::{Direct, Line};
 use crate::delivery::flows::Destination;
@@ -72,6 +72,11 @@ impl Visit {
         let is_large = self.path.servers.first().is_some_and(|server| receiver_of(&server.host).is_some());
         let mut sites = self.direct.sites();
         !is_large || sites.site(&self.path.site).is_none_or(|site| site.is_accused(hasher.finish(), now))
+    }
+
+    /// What this process knows of the site; `None` where it has forgotten it.
+    pub(super) fn with_site<T>(&self, of: impl FnOnce(&mut Site<Line>) -> T) -> Option<T> {
+        self.direct.sites().site(&self.path.site).map(of)
     }
 
     /// The mail was tried.

@@ -199,7 +199,7 @@ impl Sender<'_> {
 
 /// The circumstances of every hand-over: HTTPS, unless the operator names another endpoint.
 fn via<'v>(hop: &'v NextHop, ses: &'v Ses, overtaken: bool) -> Via<'v> {
-    let how = Circumstances { tls: ses.config.endpoint.starts_with("https:"), overtaken };
+    let how = Circumstances { tls: ses.config.endpoint.starts_with("https:"), overtaken, waits: None };
     Via { transport: Some(hop.name()), host: ses.config.host(), how }
 }
 

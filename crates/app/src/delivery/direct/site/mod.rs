@@ -7,6 +7,7 @@ mod room;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use mailwright_core::pacing::greylisting::Greylisting;
 use mailwright_core::pacing::limits::Limits;
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::pacing::{Grant, PaceReason, Report, Wait, Wish};
@@ -89,6 +90,8 @@ pub(super) struct Site<L> {
     meter: Meter,
     /// When mail came that was not there before, as long as there is some.
     busy_since: Option<Timestamp>,
+    /// How long it has mail wait whose sender it does not know.
+    pub(super) greylisting: Greylisting,
     /// When the next mail may leave of those that do not wait in memory.
     slot: Timestamp,
 }
@@ -118,6 +121,7 @@ impl<L> Site<L> {
             error: String::new(),
             meter: Meter::default(),
             busy_since: None,
+            greylisting: Greylisting::default(),
             slot: Timestamp(0),
         }
     }

@@ -99,8 +99,8 @@ pub struct Interventions {
 impl Interventions {
     /// Those of a list that have not ended.
     pub fn new(list: Vec<Intervention>) -> Self {
-        let mut found = Self::default();
-        found.all = list.into_iter().filter(|one| one.ended_at.is_none()).collect();
+        let all = list.into_iter().filter(|one| one.ended_at.is_none()).collect();
+        let mut found = Self { all, ..Self::default() };
         for (at, one) in found.all.iter().enumerate() {
             match &one.scope {
                 Scope { site: Some(site), .. } => found.by_site.entry(site.clone()).or_default().push(at),
@@ -108,7 +108,7 @@ impl Interventions {
                     found.by_domain.entry(domain.clone()).or_default().push(at);
                 }
                 Scope { project: Some(project), .. } => {
-                    found.by_project.entry(*project).or_default().push(at)
+                    found.by_project.entry(*project).or_default().push(at);
                 }
                 Scope { .. } => {}
             }

@@ -24,6 +24,7 @@ const FARTHEST: i64 = 8_640_000_000_000_000;
 /// Additions to the schema of a name, merged as RFC 7396 (JSON Merge Patch) has it: null removes a member.
 pub(super) fn conditions() -> Vec<(&'static str, Value)> {
     let mut all = of_requests();
+    all.extend(of_waiting_mail());
     all.extend(of_filters());
     all.extend(of_answers());
     all
@@ -31,6 +32,21 @@ pub(super) fn conditions() -> Vec<(&'static str, Value)> {
 
 fn has(field: &str, kind: &str) -> Value {
     json!({ "required": [field], "properties": { field: { "type": kind } } })
+}
+
+/// Requests about a mail that is not sent yet.
+fn of_waiting_mail() -> Vec<(&'static str, Value)> {
+    vec![
+        ("CheckEmailRequest", one_mail()),
+        // a domain or a site, not both
+        (
+            "InterveneRequest",
+            json!({ "anyOf": [
+                { "properties": { "domain": { "type": "null" } } },
+                { "properties": { "site": { "type": "null" } } },
+            ] }),
+        ),
+    ]
 }
 
 /// A mail as it is sent, a template, or a campaign.
@@ -90,15 +106,6 @@ fn of_requests() -> Vec<(&'static str, Value)> {
             json!({ "anyOf": [
             { "properties": { "disposition": { "enum": ["attachment", null] } } }, has("contentId", "string"),
         ] }),
-        ),
-        ("CheckEmailRequest", one_mail()),
-        // a domain or a site, not both
-        (
-            "InterveneRequest",
-            json!({ "anyOf": [
-                { "properties": { "domain": { "type": "null" } } },
-                { "properties": { "site": { "type": "null" } } },
-            ] }),
         ),
         ("CreateTemplateRequest", json!({ "anyOf": content() })),
         ("CreateCampaignRequest", new_campaign()),

@@ -50,7 +50,7 @@ impl Greylisting {
             Some(enough) => enough,
             None => STEPS.iter().map(|step| first_pause.mul_f64(*step)).find(|at| *at >= shortest)?,
         };
-        let wait = at.max(shortest) - after;
+        let wait = at.max(shortest).saturating_sub(after);
         Some(wait.mul_f64(1.0 + (draw % 1_000) as f64 / 1_000.0 * SPREAD))
     }
 }

@@ -184,18 +184,14 @@ impl<'d> Sender<'d> {
             let is_said_of_all = *signal != Signal::Blocked || stage != Stage::RcptTo;
             is_said_of_all || visit.is_accused(mail.recipient.domain(), self.delivery.now())
         });
-        match about_us {
-            Some((signal, reply)) => {
-                visit.said(signal, reply.codes());
-                drop(visit);
-                self.recorder.flush();
-                self.wait(&mail, self.pause(offer, signal), &format!("{host}: {reply}")).await;
-            }
-            None => {
-                let waits =
-                    visit.greylisted_for(&mail, &end, self.delivery.backoff.base, self.delivery.now());
-                self.conclude(&mail, subject, &end, self.via(&host, Circumstances { waits, ..via }));
-            }
+        if let Some((signal, reply)) = about_us {
+            visit.said(signal, reply.codes());
+            drop(visit);
+            self.recorder.flush();
+            self.wait(&mail, self.pause(offer, signal), &format!("{host}: {reply}")).await;
+        } else {
+            let waits = visit.greylisted_for(&mail, &end, self.delivery.backoff.base, self.delivery.now());
+            self.conclude(&mail, subject, &end, self.via(&host, Circumstances { waits, ..via }));
         }
     }
 

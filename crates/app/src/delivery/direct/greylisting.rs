@@ -4,10 +4,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use mailwright_core::attempt::Attempt;
-use mailwright_core::pacing::reply::{Signal, signal};
+use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 use mailwright_store::sending::email::Claimed;
 
+use super::open::heard;
 use super::visit::Visit;
 use crate::delivery::hand_over::HandOver;
 
@@ -30,9 +31,7 @@ impl Visit {
                 None
             }
             HandOver::Temporary(reply) | HandOver::Refused(_, reply) => {
-                let enhanced =
-                    reply.enhanced.map(|(class, subject, detail)| (u16::from(class), subject, detail));
-                if signal(reply.code, enhanced, &reply.text) != Some(Signal::Greylisted) {
+                if heard(reply.code, reply.enhanced, &reply.text) != Some(Signal::Greylisted) {
                     return None;
                 }
                 let after = first.map_or(Duration::ZERO, |first| now.since(first));
@@ -50,7 +49,7 @@ impl Visit {
 /// Whether an attempt was greylisted. The words tell, as they do of a reply.
 fn is_greylisted(attempt: &Attempt) -> bool {
     let said = attempt.code.zip(attempt.reply.as_deref());
-    said.is_some_and(|(code, text)| signal(code, None, text) == Some(Signal::Greylisted))
+    said.is_some_and(|(code, text)| heard(code, None, text) == Some(Signal::Greylisted))
 }
 
 fn draw(mail: &Claimed) -> u64 {

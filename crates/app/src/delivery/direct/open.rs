@@ -119,8 +119,12 @@ impl Direct {
 
 /// What a reply says about us.
 pub(super) fn signal_of(reply: &Reply) -> Option<Signal> {
-    let enhanced = reply.enhanced.map(|(class, subject, detail)| (u16::from(class), subject, detail));
-    signal(reply.code, enhanced, &reply.text).filter(|signal| *signal != Signal::Greylisted)
+    heard(reply.code, reply.enhanced, &reply.text).filter(|signal| *signal != Signal::Greylisted)
+}
+
+/// What the parts of a reply say about us, or that the site greylists the mail.
+pub(super) fn heard(code: u16, enhanced: Option<(u8, u16, u16)>, text: &str) -> Option<Signal> {
+    signal(code, enhanced.map(|(class, subject, detail)| (u16::from(class), subject, detail)), text)
 }
 
 /// The servers in the order in which they are tried: by preference, equally good ones in an order by chance.

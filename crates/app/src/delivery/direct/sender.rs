@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use mailwright_core::email::{Lane, Reason};
-use mailwright_core::pacing::reply::{Signal, signal};
+use mailwright_core::pacing::reply::Signal;
 use mailwright_mail::smtp::{EnvelopeError, Stage};
 use mailwright_store::sending::email::Claimed;
 
 use super::job::{Job, Way};
-use super::open::{Unopened, signal_of};
+use super::open::{Unopened, heard, signal_of};
 use super::sites::NoWay;
 use super::visit::Visit;
 use super::{Direct, Line};
@@ -360,8 +360,7 @@ fn is_spent(envelope: &Result<(), EnvelopeError>) -> bool {
         Err(EnvelopeError::Lost { .. }) => true,
         // any 421 slows down otherwise
         Err(EnvelopeError::Refused { reply, .. }) => {
-            let enhanced = reply.enhanced.map(|(class, subject, detail)| (u16::from(class), subject, detail));
-            reply.is_closing() && signal(450, enhanced, &reply.text).is_none()
+            reply.is_closing() && heard(450, reply.enhanced, &reply.text).is_none()
         }
     }
 }

@@ -147,9 +147,8 @@ async fn store_outcome(
     if found.forgets {
         domain_key::forget_former(tx, project, id, found.at).await?;
     }
-    let stored = store::get(tx, project, id).await?;
-    Ok(match stored {
-        Some(stored) => Some((stored, domain_key::of(tx, project, id).await?)),
-        None => None,
-    })
+    // a key that was promoted may be the domain's own by now
+    let stored = if found.promoted.is_empty() { Some(stored) } else { store::get(tx, project, id).await? };
+    let keys = domain_key::of(tx, project, id).await?;
+    Ok(stored.map(|stored| (stored, keys)))
 }

@@ -16,6 +16,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Metric, Registry};
 
 use crate::copies::metrics::CopyMetrics;
+use crate::delivery::site_metrics::SiteMetrics;
 
 /// Labels of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -129,6 +130,8 @@ pub struct Metrics {
     pub store: StoreMetrics,
     /// For continuous copies.
     pub(crate) copies: CopyMetrics,
+    /// For the sites that mail is brought to.
+    pub(crate) sites: SiteMetrics,
     requests: Family<RequestLabels, Counter>,
     latency: Family<RouteLabels, Histogram, fn() -> Histogram>,
     queue_depth: Family<LaneLabels, Gauge>,
@@ -165,6 +168,7 @@ impl Default for Metrics {
         let mut registry = Registry::with_prefix("mailwright");
         let store = StoreMetrics::new(&mut registry);
         let copies = CopyMetrics::new(&mut registry);
+        let sites = SiteMetrics::new(&mut registry);
         let requests = registered(&mut registry, "http_requests", "Requests answered");
         let latency: Family<RouteLabels, Histogram, fn() -> Histogram> =
             Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.0005, 2.0, 16)));
@@ -231,6 +235,7 @@ impl Default for Metrics {
             registry: Arc::new(registry),
             store,
             copies,
+            sites,
             requests,
             latency,
             queue_depth,

@@ -2,6 +2,7 @@
 
 mod base_url;
 mod check;
+mod warm_up;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use mailwright_store::feedback::inbound::Volume;
 
 pub use self::base_url::{BaseUrl, BaseUrlError};
 pub use self::check::CheckSettings;
+pub use self::warm_up::WarmUpSettings;
 
 /// Settings of the use cases and the worker.
 #[derive(Debug, Clone)]
@@ -51,6 +53,8 @@ pub struct Settings {
     pub reserved_headers: NameList,
     /// Sender domains.
     pub domains: DomainSettings,
+    /// How much mail new source addresses and sender domains send at first.
+    pub warm_up: WarmUpSettings,
     /// How mails are checked before they are sent.
     pub check: CheckSettings,
     /// Background jobs.

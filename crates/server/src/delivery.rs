@@ -12,6 +12,7 @@ use mailwright_core::intervention::{Intervention, InterventionKind, MAX_NAME, MA
 use serde_json::json;
 
 use crate::config::Config;
+use crate::warm_up::{self, WarmUpCommand};
 use crate::{print, setup};
 
 /// What can be done with mail that waits.
@@ -33,6 +34,11 @@ pub(crate) enum DeliveryCommand {
     End {
         /// The id that `mailwright delivery list` shows.
         id: String,
+    },
+    /// Look at the warm-up of new addresses and domains, or change it.
+    WarmUp {
+        #[command(subcommand)]
+        command: WarmUpCommand,
     },
     /// Print what is in force.
     List {
@@ -72,6 +78,7 @@ pub(crate) async fn delivery(config: &Config, command: DeliveryCommand) -> Resul
             print("It is ended. Mail that was paused is tried again.")?;
             return Ok(ExitCode::SUCCESS);
         }
+        DeliveryCommand::WarmUp { command } => return warm_up::warm_up(&app, command).await,
         DeliveryCommand::List { json } => {
             for (found, _) in app.interventions(None).await? {
                 print(&if json { as_json(&found).to_string() } else { line(&found) })?;

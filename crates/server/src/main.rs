@@ -21,6 +21,7 @@ mod simulate;
 mod suppressions;
 mod usage;
 mod verification;
+mod warm_up;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;

@@ -55,6 +55,21 @@ pub(crate) struct SiteView {
     backed_off_until: Time,
     /// Why they wait, in words; null where they wait for their turn alone.
     why: Option<String>,
+    /// The site whose servers take the mail of the domain, such as `google.com`; null where a relay brings it there, or
+    /// where it is not known yet.
+    site: Option<String>,
+    /// How many mails a minute the site takes from this instance; null for any number, or where that is not known.
+    per_minute: Option<f64>,
+    /// Most connections to the site.
+    connections: Option<u32>,
+    /// Why nothing is tried at the site for now: `resting` (it asked for less mail) or `blocked`; null where mail goes
+    /// there.
+    site_state: Option<&'static str>,
+    /// Until when nothing is tried there.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    site_paused_until: Time,
+    /// The codes of what the site last replied about this instance rather than about a mail, such as `421 4.7.28`.
+    site_reply: Option<String>,
 }
 
 /// An answer of the next hop.
@@ -84,6 +99,12 @@ impl SiteView {
     fn new(site: Site, now: Timestamp) -> Self {
         let backed_off_until = site.backed_off_until(now);
         let last_attempt_at = site.last.as_ref().map(|last| last.at.clone()).filter(|at| !at.is_empty());
+        let pace = site.pace.as_ref();
+        let still = pace.and_then(|pace| pace.stands_still);
+        let (on_site, per_minute) =
+            (pace.map(|pace| pace.site.to_string()), pace.and_then(|pace| pace.per_minute));
+        let connections = pace.map(|pace| pace.connections);
+        let site_reply = pace.and_then(|pace| Some(pace.reply.as_ref()?.1.clone()));
         let reply = site.last.filter(|last| last.code.is_some() || last.reply.is_some());
         Self {
             domain: site.domain,
@@ -99,6 +120,12 @@ impl SiteView {
             next_attempt_at: site.next,
             backed_off_until,
             why: site.why,
+            site: on_site,
+            per_minute,
+            connections,
+            site_state: still.map(|(reason, _)| reason.as_str()),
+            site_paused_until: still.map(|(_, until)| until),
+            site_reply,
         }
     }
 }

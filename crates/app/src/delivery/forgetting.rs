@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
-use mailwright_store::delivery::{provider_mail, site, tls_policy};
+use mailwright_store::delivery::{provider_mail, site, tls_policy, warm_up};
 
 use crate::App;
 use crate::error::Result;
 
-/// How long the pace of a site is kept that nobody used: longer than a pace itself remembers trouble.
-const SITES_KEPT: Duration = Duration::from_hours(30 * 24);
+/// How long the pace of a site is kept that nobody used: longer than a pace itself remembers trouble. A warm-up begins again
+/// after a month without mail.
+const SITES_KEPT: Duration = Duration::from_hours(31 * 24);
 /// How long news of a service finds its mail by the service's id.
 const IDS_KEPT: Duration = Duration::from_hours(14 * 24);
 /// Most rows that are removed at a time.
@@ -24,6 +25,9 @@ impl App {
         while self.0.db.write_in_background(body!(async |tx| site::forget(tx, sites, MOST).await)).await? > 0
         {
         }
+        while self.0.db.write_in_background(body!(async |tx| warm_up::forget(tx, sites, MOST).await)).await?
+            > 0
+        {}
         while self.0.db.write_in_background(body!(async |tx| tls_policy::forget(tx, now, MOST).await)).await?
             > 0
         {}

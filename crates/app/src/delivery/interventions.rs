@@ -213,7 +213,7 @@ impl Delivery {
         for (id, why, mail) in paused {
             let due_at = now.plus(PUT_OFF.mul_f64(1.0 + rand::random::<f64>()));
             let claim = self.held.current(claim_ref(&mail));
-            self.held.let_go(mail.id);
+            self.done_with(mail.id);
             by_intervention.entry((id, why)).or_default().push((claim, due_at));
         }
         for ((id, why), mails) in by_intervention {

@@ -211,7 +211,10 @@ impl Delivery {
         });
         let written = written.await;
         if let Some(record) = &record {
-            self.held.let_go(record.outcome.claim.id);
+            if record.outcome.due_at.is_none() || record.outcome.is_doubt {
+                self.warm_up.left(record.outcome.claim.id);
+            }
+            self.done_with(record.outcome.claim.id);
             if written.is_some() {
                 self.recorded(record);
             }

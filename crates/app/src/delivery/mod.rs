@@ -22,6 +22,8 @@
 pub mod checks;
 pub mod mailbox;
 pub mod reputation;
+pub(crate) mod site_metrics;
+pub mod site_pace;
 pub mod sites;
 pub(crate) mod suspension;
 
@@ -40,6 +42,7 @@ mod message;
 mod next_hop;
 mod outcome;
 mod outlets;
+mod placing;
 mod recorder;
 mod refusal;
 mod remembered;
@@ -52,6 +55,7 @@ mod transport;
 mod tries;
 mod turns;
 mod waiting;
+pub mod warm_up;
 mod wording;
 mod worker;
 
@@ -85,9 +89,12 @@ pub use ses::ses_quota;
 use signing::{Signing, SigningKeys};
 pub use transport::{ConfiguredRoute, NamedTransport, Transport, Transports};
 use tries::Tries;
+use warm_up::WarmUps;
 
 /// How long a signing key or a project is used without looking whether it is still the same.
 const KNOWN_FOR: Duration = Duration::from_secs(5);
+/// How long it is remembered, to be shown, which site takes the mail of a domain.
+const SITE_KNOWN_FOR: Duration = Duration::from_hours(24);
 /// How long the log says no second time that the mail of a domain waits.
 const TOLD_AGAIN: Duration = Duration::from_mins(5);
 
@@ -97,6 +104,8 @@ pub(crate) struct State {
     dispatcher: Dispatcher,
     reputation_queue: ReputationQueue,
     spam_questions: SpamQuestions,
+    /// The sites that take the mail of domains, as far as this process has looked them up.
+    known_sites: Remembered<String, Arc<str>>,
 }
 
 impl State {
@@ -106,6 +115,7 @@ impl State {
             dispatcher: Dispatcher::default(),
             reputation_queue: ReputationQueue::default(),
             spam_questions: SpamQuestions::default(),
+            known_sites: Remembered::lasting(SITE_KNOWN_FOR),
         }
     }
 }
@@ -149,6 +159,7 @@ struct Delivery {
     /// The transports, and which mails leave by which.
     outlets: Outlets,
     interventions: interventions::Known,
+    warm_up: WarmUps,
     held: Held,
     keys: SigningKeys,
     known_footers: Remembered<ProjectNumber, Arc<Footers>>,
@@ -170,6 +181,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         backoff: Backoff { base: settings.retry_base, max: settings.retry_max, patience: settings.deadline },
         outlets: Outlets::new(app, &app.0.delivery.transports),
         interventions: interventions::Known::default(),
+        warm_up: WarmUps::new(&app.settings().warm_up),
         held: Held::default(),
         keys: SigningKeys::lasting(KNOWN_FOR),
         known_footers: Remembered::lasting(KNOWN_FOR),
@@ -184,6 +196,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     for lane in Lane::ALL {
         feeder::start(&delivery, lane);
     }
+    tasks.keep("warm-ups", warm_up::run(Arc::clone(&delivery)));
     tasks.keep("interventions", interventions::run(Arc::clone(&delivery)));
     tasks.keep("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
     start_workers(&delivery);
@@ -242,6 +255,12 @@ impl Delivery {
         self.now().plus(self.app.settings().delivery.lease)
     }
 
+    /// A mail is no longer this process's.
+    fn done_with(&self, mail: EmailId) {
+        self.held.let_go(mail);
+        self.warm_up.let_go(mail);
+    }
+
     /// Gives mails back to the outbox, due at `due_at`.
     async fn release(&self, mails: &[ClaimRef], due_at: Timestamp) {
         self.hand_back(mails, due_at, None).await;
@@ -256,7 +275,7 @@ impl Delivery {
         // claimed again meanwhile, where the database was away for longer than a lease
         let mails: Vec<_> = mails.iter().map(|mail| self.held.current(*mail)).collect();
         for mail in &mails {
-            self.held.let_go(mail.id);
+            self.done_with(mail.id);
         }
         for part in mails.chunks(500) {
             let (part, why) = (part.to_vec(), why.clone());
@@ -281,7 +300,7 @@ impl Delivery {
         if given_back.await.is_some() {
             self.app.metrics().delivery("held");
         }
-        self.held.let_go(mail.id);
+        self.done_with(mail.id);
     }
 
     /// Writes the outcome of a mail, and tries again after any failure; `None` if it gave up. Repeating is harmless: an

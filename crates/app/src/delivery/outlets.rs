@@ -1,30 +1,21 @@
-//! The transports as this process uses them, and which of them a mail leaves by.
-//!
-//! A route names transports in an order. A mail leaves by the first that is not **shut**: a next hop that cannot be reached,
-//! refuses the login, or refuses all mail of the project; the recipients' own servers where they block our address. What
-//! a server says about one mail or its recipient shuts nothing. A mail whose hand-over by a transport is in doubt goes by
-//! no other: it could arrive twice.
+//! The transports as this process uses them, and the routes.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use mailwright_core::email::Lane;
-use mailwright_core::ids::{EmailId, InterventionId, ProjectId, ProjectNumber};
-use mailwright_core::intervention::Interventions;
-use mailwright_core::routing::{Facts, Route, Routes, TransportNumber};
+use mailwright_core::ids::{EmailId, ProjectId, ProjectNumber};
+use mailwright_core::routing::{Route, Routes, TransportNumber};
 use mailwright_mail::smtp::RelayConfig;
-use mailwright_store::sending::email::Claimed;
 use mailwright_store::{body, project};
 
+use super::Delivery;
 use super::direct::Direct;
-use super::flows::Destination;
-use super::interventions::{Instead, instead};
 use super::next_hop::NextHop;
 use super::remembered::Remembered;
 use super::ses::Ses;
 use super::transport::{NamedTransport, Transport, Transports};
-use super::{Delivery, claim_ref};
 use crate::App;
 
 /// How often it is looked which projects the routes name.
@@ -33,10 +24,6 @@ const RESOLVED_EVERY: Duration = Duration::from_mins(1);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// How long a mail goes by another transport than the one that refused it for a reason of its own.
 const REFUSED_FOR: Duration = Duration::from_mins(10);
-/// The shortest time that a mail waits whose transports are all shut; up to twice as long, by chance.
-const HELD: Duration = Duration::from_secs(5);
-/// The shortest time that a mail waits that another transport may take.
-const SHORTEST: Duration = Duration::from_millis(250);
 
 /// A transport as this process uses it.
 pub(super) struct Outlet {
@@ -58,6 +45,11 @@ pub(super) enum Way {
 }
 
 impl Outlet {
+    /// The address that mail leaves from, where it warms up.
+    pub(super) fn new_address(&self) -> Option<IpAddr> {
+        if let Way::Direct(direct) = &self.way { direct.new_address() } else { None }
+    }
+
     fn new(app: &App, number: TransportNumber, NamedTransport { name, transport }: &NamedTransport) -> Self {
         let settings = app.settings();
         let way = match transport {
@@ -84,27 +76,7 @@ pub(super) struct Outlets {
     /// `None` until it is known which projects they name.
     routes: RwLock<Option<Arc<Routes>>>,
     /// The transports that refused a mail for a reason of their own.
-    refused: Remembered<(EmailId, TransportNumber), ()>,
-}
-
-/// Where a mail goes.
-enum Place {
-    To(Destination),
-    /// Nowhere for now.
-    Nowhere(Shut),
-    /// Nowhere, since it is paused.
-    Pause(InterventionId, String),
-    /// Nowhere, since it is to be given up.
-    Expire(String),
-}
-
-/// Why a mail leaves by none of its transports.
-struct Shut {
-    /// How long that lasts, as far as is known.
-    wait: Duration,
-    why: String,
-    /// Whether it counts towards the time that a mail may wait: an outage of a next hop does not.
-    counts: bool,
+    pub(super) refused: Remembered<(EmailId, TransportNumber), ()>,
 }
 
 impl Outlets {
@@ -116,15 +88,15 @@ impl Outlets {
         Self { all: all.collect(), routes: RwLock::new(routes), refused: Remembered::lasting(REFUSED_FOR) }
     }
 
-    fn routes(&self) -> Option<Arc<Routes>> {
+    pub(super) fn routes(&self) -> Option<Arc<Routes>> {
         self.routes.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn outlet(&self, number: TransportNumber) -> Option<&Arc<Outlet>> {
+    pub(super) fn outlet(&self, number: TransportNumber) -> Option<&Arc<Outlet>> {
         self.all.get(usize::from(number.0))
     }
 
-    fn named(&self, name: &str) -> Option<&Arc<Outlet>> {
+    pub(super) fn named(&self, name: &str) -> Option<&Arc<Outlet>> {
         self.all.iter().find(|outlet| **outlet.hop.name() == *name)
     }
 
@@ -143,198 +115,17 @@ impl Outlets {
         self.all.iter().map(|outlet| outlet.hop.seats()).sum()
     }
 
-    /// How many mails of a project are to be in memory, at most; `None` for any number.
-    pub(super) fn keeps(&self, project: ProjectNumber) -> Option<usize> {
+    /// How many mails of a project are to be in memory, at most; `None` for any number. Of a transport that `is_spent`
+    /// names, there are to be none.
+    pub(super) fn keeps(&self, project: ProjectNumber, is_spent: impl Fn(&Outlet) -> bool) -> Option<usize> {
         let kept = |outlet: &Arc<Outlet>| match outlet.hop.rests() {
             Some(_) if self.all.len() > 1 => Some(0),
+            _ if is_spent(outlet) => Some(0),
             _ => outlet.hop.keeps(project),
         };
         let named = self.routes()?.named_for(project);
         let kept = named.into_iter().filter_map(|number| self.outlet(number)).map(kept);
         kept.collect::<Option<Vec<_>>>()?.into_iter().max()
-    }
-}
-
-impl Delivery {
-    /// Whether a mail may leave by more than one transport.
-    pub(super) fn has_choice(&self, mail: &Claimed, lane: Lane) -> bool {
-        let routes = self.outlets.routes();
-        matches!(self.doubted(mail), Ok(None))
-            && routes.is_some_and(|routes| routes.of(facts(mail, lane)).len() > 1)
-    }
-
-    /// How long a mail waits that a transport refused for a reason of its own: not long where another has not refused it.
-    pub(super) fn wait_after(
-        &self,
-        mail: &Claimed,
-        lane: Lane,
-        by: TransportNumber,
-        wait: Duration,
-    ) -> Duration {
-        if !self.has_choice(mail, lane) {
-            return wait;
-        }
-        let now = self.now();
-        self.outlets.refused.put((mail.id, by), (), now);
-        let routes = self.outlets.routes();
-        let is_new = routes.is_some_and(|routes| {
-            let via = routes.of(facts(mail, lane));
-            via.iter().any(|number| self.outlets.refused.get(&(mail.id, *number), now).is_none())
-        });
-        if is_new { wait.min(SHORTEST) } else { wait }
-    }
-
-    /// Queues claimed mails where they go. Those that no transport takes for now are given back.
-    pub(super) async fn place(self: &Arc<Self>, lane: Lane, mails: Vec<Claimed>) {
-        let mut placed = Vec::with_capacity(mails.len());
-        let mut nowhere: Vec<(Shut, Vec<Claimed>)> = Vec::new();
-        let (mut paused, mut expired) = (Vec::new(), Vec::new());
-        let interventions = self.interventions.current();
-        for mail in mails {
-            match self.place_of(lane, &mail, &interventions) {
-                Place::To(destination) => placed.push((destination, mail)),
-                Place::Pause(id, why) => paused.push((id, why, mail)),
-                Place::Expire(why) => expired.push((why, mail)),
-                Place::Nowhere(shut) => match nowhere.iter_mut().find(|(known, _)| known.why == shut.why) {
-                    Some((_, mails)) => mails.push(mail),
-                    None => nowhere.push((shut, vec![mail])),
-                },
-            }
-        }
-        self.app.0.delivery.dispatcher.push(lane, placed);
-        self.pause_mails(paused).await;
-        self.expire_mails(expired).await;
-        for (Shut { wait, why, counts }, mails) in nowhere {
-            // not all at once, nor so soon that the same ones are claimed again and again
-            let wait = wait.max(HELD).mul_f64(1.0 + rand::random::<f64>());
-            let due_at = self.now().plus(wait);
-            if counts {
-                let mails = mails.into_iter().map(|mail| (mail, due_at)).collect();
-                self.park(mails, &why, self.now()).await;
-            } else {
-                let claims: Vec<_> = mails.iter().map(claim_ref).collect();
-                self.hold_back(&claims, due_at, why).await;
-            }
-        }
-    }
-
-    fn place_of(self: &Arc<Self>, lane: Lane, mail: &Claimed, interventions: &Interventions) -> Place {
-        let mut wanted = None;
-        match instead(interventions, mail, None) {
-            Some(Instead::Pause(id, why)) => return Place::Pause(id, why),
-            Some(Instead::Expire(why)) => return Place::Expire(why),
-            Some(Instead::By(name)) => {
-                wanted = self.outlets.named(&name).map(|outlet| outlet.hop.transport());
-            }
-            None => {}
-        }
-        // where there is no choice, it waits where it goes
-        if let [only] = &self.outlets.all[..] {
-            return self.place_by(only, mail, interventions);
-        }
-        let Some(routes) = self.outlets.routes() else {
-            let why = "The mail waits until the routes are known.".into();
-            return Place::Nowhere(Shut { wait: HELD, why, counts: false });
-        };
-        let doubted = match self.doubted(mail) {
-            Ok(doubted) => doubted,
-            Err(why) => return Place::Nowhere(Shut { wait: self.backoff.base, why, counts: true }),
-        };
-        let only = doubted.as_ref().or(wanted.as_ref());
-        let via = only.map_or_else(|| routes.of(facts(mail, lane)), std::slice::from_ref);
-        let now = self.now();
-        let has_refused = |number: &TransportNumber| {
-            via.len() > 1 && self.outlets.refused.get(&(mail.id, *number), now).is_some()
-        };
-        // those that refused this mail come last
-        let (after, first): (Vec<TransportNumber>, Vec<_>) = via.iter().copied().partition(has_refused);
-        let mut nowhere: Option<Shut> = None;
-        for outlet in first.into_iter().chain(after).filter_map(|number| self.outlets.outlet(number)) {
-            let destination = match self.place_by(outlet, mail, interventions) {
-                Place::To(destination) => destination,
-                other => return other,
-            };
-            match self.is_shut(outlet, destination, mail.project) {
-                None => return Place::To(destination),
-                Some(shut) if nowhere.as_ref().is_none_or(|known| shut.wait < known.wait) => {
-                    nowhere = Some(shut);
-                }
-                Some(_) => {}
-            }
-        }
-        // a route always names transports that are there
-        nowhere.map_or(Place::To(Destination::by(TransportNumber(0))), Place::Nowhere)
-    }
-
-    /// Where a mail goes by a transport, unless something else is wanted of the site that takes it.
-    fn place_by(self: &Arc<Self>, outlet: &Outlet, mail: &Claimed, interventions: &Interventions) -> Place {
-        let destination = self.destination_by(outlet, mail);
-        let Way::Direct(direct) = &outlet.way else { return Place::To(destination) };
-        let site = if interventions.is_empty() { None } else { direct.site_of(destination) };
-        let Some(site) = site.filter(|site| interventions.names_site(site)) else {
-            return Place::To(destination);
-        };
-        match instead(interventions, mail, Some(&site)) {
-            Some(Instead::Pause(id, why)) => Place::Pause(id, why),
-            Some(Instead::Expire(why)) => Place::Expire(why),
-            // one that may have left stays with its transport
-            Some(Instead::By(name)) if mail.in_doubt == 0 => {
-                let Some(other) = self.outlets.named(&name) else { return Place::To(destination) };
-                let destination = self.destination_by(other, mail);
-                let shut = self.is_shut(other, destination, mail.project);
-                shut.map_or(Place::To(destination), Place::Nowhere)
-            }
-            Some(Instead::By(_)) | None => Place::To(destination),
-        }
-    }
-
-    /// Where a mail goes by a transport.
-    fn destination_by(self: &Arc<Self>, outlet: &Outlet, mail: &Claimed) -> Destination {
-        match &outlet.way {
-            Way::Capture | Way::Smtp(_) | Way::Ses(_) => Destination::by(outlet.hop.transport()),
-            Way::Direct(direct) => self.destination_of(direct, mail.recipient.domain()),
-        }
-    }
-
-    /// Why a transport takes no mail of a project for a destination.
-    fn is_shut(&self, outlet: &Outlet, destination: Destination, project: ProjectNumber) -> Option<Shut> {
-        let why =
-            || format!("The mail waits, because the transport {} takes none for now.", outlet.hop.name());
-        if let Some(wait) = outlet.hop.rests().or_else(|| outlet.hop.refuses(project)) {
-            return Some(Shut { wait, why: why(), counts: false });
-        }
-        match &outlet.way {
-            Way::Direct(direct) => {
-                let wait = direct.is_blocked(destination, self.now())?;
-                Some(Shut { wait, why: why(), counts: true })
-            }
-            Way::Capture | Way::Smtp(_) | Way::Ses(_) => None,
-        }
-    }
-
-    /// The transport that may have sent a mail already; an error where it is not known, or not configured any more.
-    fn doubted(&self, mail: &Claimed) -> Result<Option<TransportNumber>, String> {
-        if mail.in_doubt == 0 || self.outlets.all.len() == 1 {
-            return Ok(None);
-        }
-        // that of the last hand-over: since there is doubt, none was by another
-        let Some(name) = mail.transport.as_deref() else {
-            return Err("The mail waits, because it is not known which transport may have sent it.".into());
-        };
-        let known = self.outlets.all.iter().find(|outlet| **outlet.hop.name() == *name);
-        known.map(|outlet| Some(outlet.hop.transport())).ok_or_else(|| {
-            format!("The mail waits, because the transport {name} may have sent it and is not configured any more.")
-        })
-    }
-}
-
-fn facts(mail: &Claimed, lane: Lane) -> Facts<'_> {
-    Facts {
-        project: mail.project,
-        lane,
-        sender_domain: mail.from.domain(),
-        recipient_domain: mail.recipient.domain(),
-        id: mail.id,
     }
 }
 

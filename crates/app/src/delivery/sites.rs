@@ -15,6 +15,7 @@ use mailwright_store::sending::campaign::{queue, under_way};
 use mailwright_store::sending::email::{self, WaitingMail};
 use mailwright_store::{body, project};
 
+use super::site_pace::SitePace;
 use crate::App;
 use crate::error::Result;
 
@@ -42,6 +43,8 @@ pub struct Site {
     pub next: Timestamp,
     /// Why the one of them waits that was last put off or held back.
     pub why: Option<String>,
+    /// How fast mail goes there, where it is brought to the recipients' own servers.
+    pub pace: Option<SitePace>,
 }
 
 impl Site {
@@ -122,7 +125,8 @@ impl App {
                 }),
             )
             .await?;
-        let (sites, has_more) = by_domain(found.mails);
+        let (mut sites, has_more) = by_domain(found.mails);
+        self.add_paces(&mut sites, now).await?;
         let limit = found.per_second.unwrap_or(self.settings().delivery.per_second);
         let sites = Sites {
             sites,
@@ -148,6 +152,7 @@ fn by_domain(mails: Vec<WaitingMail>) -> (Vec<Site>, bool) {
             last: None,
             next: mail.due_at,
             why: None,
+            pace: None,
         });
         site.waiting += 1;
         site.oldest = site.oldest.min(mail.created_at);

@@ -91,6 +91,20 @@ impl Transports {
         self.all.iter().any(|one| !matches!(one.transport, Transport::Capture))
     }
 
+    /// The names of the addresses from which mail is brought to the recipients' own servers.
+    pub(crate) fn sources(&self) -> Vec<String> {
+        let direct = self.all.iter().filter_map(|one| match &one.transport {
+            Transport::Direct(config) => Some(config.source_name()),
+            Transport::Capture | Transport::Smtp(_) | Transport::Ses(_) => None,
+        });
+        direct.collect()
+    }
+
+    /// Whether a transport brings mail to the recipients' own servers.
+    pub(crate) fn is_direct(&self, name: &str) -> bool {
+        self.all.iter().any(|one| one.name == name && matches!(one.transport, Transport::Direct(_)))
+    }
+
     /// The names under which it is known what was learnt of the mail servers that take all mail.
     pub(crate) fn next_hops(&self) -> Vec<String> {
         self.all.iter().filter_map(|one| one.transport.next_hop()).collect()

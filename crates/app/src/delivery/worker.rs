@@ -163,7 +163,7 @@ impl Delivery {
     /// Notes that a mail made a worker panic after it was prepared. Nobody knows how far it came.
     pub(super) fn panicked(&self, claim: ClaimRef) {
         tracing::error!(email = %claim.id, "handing a mail over panicked, the mail waits until its lease ends");
-        self.held.let_go(claim.id);
+        self.done_with(claim.id);
     }
 
     /// Prepares a mail of a lane. If the error is permanent, the mail fails; if the database is the reason, the mail

@@ -48,6 +48,13 @@ pub enum PlanError {
     Falls,
 }
 
+impl Plan {
+    /// How many days it has.
+    pub fn days(&self) -> usize {
+        self.0.len()
+    }
+}
+
 impl Default for Plan {
     fn default() -> Self {
         Self(DEFAULT.to_vec())
@@ -106,7 +113,33 @@ pub struct WarmUp {
     blocked: bool,
 }
 
+/// Where a plan stands, for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// The day of the plan, from 1.
+    pub day: u32,
+    /// How many mails it has.
+    pub volume: u32,
+    /// How many an hour has.
+    pub hourly: u32,
+    /// How many have left today.
+    pub today: u32,
+}
+
 impl WarmUp {
+    /// A subject that is known already: its plan is over.
+    pub fn finished(now: Timestamp) -> Self {
+        Self { done: u32::MAX, date: now.0.div_euclid(24 * HOUR), ..Self::default() }
+    }
+
+    /// Where the plan stands; `None` when it is over. What was counted on another day or hour counts no more.
+    pub fn standing(&self, plan: &Plan, now: Timestamp) -> Option<Standing> {
+        let mut current = *self;
+        current.turn(plan, now);
+        let (day, volume) = current.day(plan)?;
+        Some(Standing { day, volume, hourly: hourly(volume), today: current.today.all() })
+    }
+
     /// The day of the plan, from 1, and how many mails it has; `None` when the plan is over.
     pub fn day(&self, plan: &Plan) -> Option<(u32, u32)> {
         let volume = *plan.0.get(self.done as usize)?;
@@ -117,7 +150,7 @@ impl WarmUp {
     pub fn take(&mut self, plan: &Plan, waiting: Mails, now: Timestamp) -> Mails {
         self.turn(plan, now);
         let Some((_, volume)) = self.day(plan) else { return waiting };
-        let hourly = (volume / HOURS).max(FEWEST);
+        let hourly = hourly(volume);
         let urgent =
             waiting.urgent.min(left(volume, self.today.all())).min(left(hourly, self.this_hour.all()));
         let kept = |most: u32| most - most / URGENT;
@@ -163,7 +196,7 @@ impl WarmUp {
         if self.date != 0 && date - self.date > FORGOTTEN {
             self.done = 0;
         } else if is_used && !self.blocked {
-            self.done += 1;
+            self.done = self.done.saturating_add(1);
         }
         (self.date, self.today, self.blocked) = (date, Mails::default(), false);
     }
@@ -171,6 +204,11 @@ impl WarmUp {
 
 /// Milliseconds.
 const HOUR: i64 = Duration::from_hours(1).as_millis() as i64;
+
+/// How many mails of a day's volume an hour has.
+fn hourly(volume: u32) -> u32 {
+    (volume / HOURS).max(FEWEST)
+}
 
 fn left(most: u32, used: u32) -> u32 {
     most.saturating_sub(used)
@@ -224,6 +262,23 @@ mod tests {
         state.blocked();
         assert_eq!(spend(&mut state, &plan, 3), 160);
         assert_eq!(spend(&mut state, &plan, 40), 80, "a month later nobody knows the address");
+    }
+
+    #[test]
+    fn it_says_where_the_plan_stands() {
+        let (plan, mut state) = (Plan::try_from(vec![80, 160]).unwrap(), WarmUp::default());
+        let standing = |state: &WarmUp, day| {
+            state.standing(&plan, at(day, 1)).map(|s| (s.day, s.volume, s.hourly, s.today))
+        };
+        assert_eq!(standing(&state, 0), Some((1, 80, 10, 0)));
+        spend(&mut state, &plan, 0);
+        assert_eq!(standing(&state, 0), Some((1, 80, 10, 80)));
+        assert_eq!(standing(&state, 1), Some((2, 160, 20, 0)));
+        let mut known = WarmUp::finished(at(0, 0));
+        assert_eq!((standing(&known, 0), standing(&known, 31)), (None, Some((1, 80, 10, 0))));
+        let waiting = Mails { urgent: 0, bulk: 1_000_000 };
+        assert_eq!(known.take(&plan, waiting, at(20, 0)), waiting);
+        assert_eq!(standing(&known, 45), None, "mail has left meanwhile");
     }
 
     #[test]

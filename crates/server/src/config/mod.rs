@@ -15,6 +15,7 @@ mod stores;
 mod tests;
 mod transport;
 mod uploads;
+mod warm_up;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -48,6 +49,7 @@ use sections::{
 };
 use transport::{RouteEntry, TransportEntry};
 use uploads::Uploads;
+use warm_up::WarmUp;
 
 /// Files that the embedded database has open at most: a few for each of its connections.
 const SQLITE_FILES: usize = 36;
@@ -91,6 +93,7 @@ pub(crate) struct Config {
     sending: Sending,
     idempotency: Idempotency,
     domains: Domains,
+    warmup: WarmUp,
     check: Check,
     jobs: Jobs,
     segments: Segments,
@@ -327,6 +330,7 @@ impl Config {
                 )
             })?,
             domains: self.domains.settings()?,
+            warm_up: self.warmup.settings()?,
             check: self.check.settings()?,
             inbound: self.inbound.settings(self.host_name(), self.sns.settings()?)?,
             activity: self.activity.settings(),

@@ -126,6 +126,7 @@ impl Config {
             connection: RelayConfig::new("", SMTP, Security::Opportunistic),
             source: None,
             requires_tls: false,
+            warms_up: false,
         };
         let query = match rest {
             "" => "",
@@ -157,10 +158,21 @@ impl Config {
                         _ => bail!("cannot be used: tls is required or opportunistic"),
                     }
                 }
+                "warmup" => {
+                    config.warms_up = match value {
+                        "yes" => true,
+                        "no" => false,
+                        _ => bail!("cannot be used: warmup is yes or no"),
+                    }
+                }
                 _ => bail!(
-                    "cannot be used: direct has the unknown parameter {name:?}; known are helo, from, tls and port"
+                    "cannot be used: direct has the unknown parameter {name:?}; known are helo, from, tls, warmup \
+                     and port"
                 ),
             }
+        }
+        if config.warms_up && config.source.is_none() {
+            bail!("cannot be used: warmup=yes needs from, the address that warms up");
         }
         config.connection = self.with_limits(config.connection);
         if config.connection.helo_name.is_empty() {

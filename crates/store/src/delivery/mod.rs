@@ -8,3 +8,4 @@ pub mod provider_mail;
 pub mod site;
 pub mod suspension;
 pub mod tls_policy;
+pub mod warm_up;

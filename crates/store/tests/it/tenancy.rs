@@ -13,7 +13,7 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 35] = [
+const GLOBAL_TABLES: [&str; 36] = [
     "backup_marks",
     "database_sizes",
     "deletions",
@@ -50,6 +50,7 @@ const GLOBAL_TABLES: [&str; 35] = [
     // objects in a store of files, which are removed after their project is gone
     "upload_removals",
     "users",
+    "warm_ups",
 ];
 
 /// The string literals of a source file, roughly: escapes are kept, and a line continuation joins its lines.

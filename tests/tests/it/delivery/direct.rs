@@ -8,8 +8,8 @@ use mailwright_testkit::net::free_port;
 use mailwright_testkit::policy::PolicyServer;
 use mailwright_testkit::smtp::{Answer, ScriptedServer, ServerBuilder};
 use mailwright_testkit::tls::Certificate;
-use mailwright_testkit::{App, AppBuilder, Engine, both_engines};
-use mailwright_tests::text;
+use mailwright_testkit::{App, AppBuilder, Engine, both_engines, json};
+use mailwright_tests::{read, text};
 
 use crate::delivery::{attempts, codes, events, settled};
 
@@ -146,6 +146,15 @@ both_engines! {
             None
         }).await;
         assert!(text(&first["error"]).contains("450 4.7.1"), "{first}");
+        let site = read(&app, "/delivery/sites").await["sites"][0].clone();
+        assert_eq!((&site["domain"], &site["site"], &site["siteState"]), (&json!("slow.example"), &json!("slow.example"), &json!("resting")), "{site}");
+        assert_eq!((&site["siteReply"], &site["connections"]), (&json!("450 4.7.1"), &json!(1)), "{site}");
+        assert!(site["sitePausedUntil"].is_string() && site["perMinute"].is_number(), "{site}");
+        app.eventually("the metrics show it", async || {
+            let metrics = app.get("/metrics").send().await.assert_status(200).text();
+            let state = "mailwright_site_state{transport=\"default\",site=\"slow.example\",state=\"resting\"} 1";
+            metrics.contains(state).then_some(())
+        }).await;
         let began = Instant::now();
         for number in 0..20 {
             let id = app.send_to(&format!("n{number}@quick.example")).await;

@@ -15,6 +15,7 @@ mod sites;
 mod transport;
 mod transports;
 mod turns;
+mod warm_up;
 
 use mailwright_testkit::{App, Value};
 use mailwright_tests::{items, read, text};

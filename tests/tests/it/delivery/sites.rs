@@ -35,7 +35,7 @@ both_engines! {
             .await;
         let site = &found["sites"][0];
         assert_only_keys(site, &["domain", "waiting", "oldestWaitingAt", "deferred", "lastReply", "lastAttemptAt", "nextAttemptAt",
-            "backedOffUntil", "why"]);
+            "backedOffUntil", "why", "site", "perMinute", "connections", "siteState", "sitePausedUntil", "siteReply"]);
         assert_eq!((&site["domain"], &site["waiting"]), (&json!("slow.example"), &json!(2)));
         assert_eq!((&site["lastReply"]["code"], &site["lastReply"]["enhanced"]), (&json!(450), &json!("4.2.0")));
         assert!(text(&site["why"]).contains("try later"), "{site}");

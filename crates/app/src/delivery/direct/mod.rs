@@ -29,7 +29,7 @@ use std::time::Duration;
 use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::dns::Dns;
-use mailwright_mail::route::{MailServer, Route};
+use mailwright_mail::route::{self, MailServer, Route};
 use mailwright_mail::smtp::{Connection, RelayConfig};
 use mailwright_store::Db;
 use tokio::sync::{Notify, Semaphore};
@@ -60,9 +60,16 @@ pub struct DirectConfig {
     pub source: Option<IpAddr>,
     /// Whether every connection has to be encrypted, with a certificate that is valid for the server.
     pub requires_tls: bool,
+    /// Whether the address is new, so that little leaves at first.
+    pub warms_up: bool,
 }
 
 impl DirectConfig {
+    /// The name of the source address, under which paces are kept; empty where the system chooses it.
+    pub(super) fn source_name(&self) -> String {
+        self.source.map(|address| address.to_string()).unwrap_or_default()
+    }
+
     fn need(&self) -> Need {
         if self.requires_tls { Need::Verified } else { Need::Opportunistic }
     }
@@ -128,9 +135,14 @@ impl Direct {
         }
     }
 
+    /// Our source address, where it warms up.
+    pub(super) fn new_address(&self) -> Option<IpAddr> {
+        self.config.source.filter(|_| self.config.warms_up)
+    }
+
     /// The name of our source address.
     fn source(&self) -> String {
-        self.config.source.map(|address| address.to_string()).unwrap_or_default()
+        self.config.source_name()
     }
 
     /// For how long the site of a destination blocks us, as far as is known.
@@ -205,6 +217,10 @@ impl Delivery {
             }
         };
         let way = way.unwrap_or(Err(NoWay::Unknown));
+        if let Ok((servers, _)) = &way {
+            let site: Arc<str> = route::site(servers).into();
+            self.app.0.delivery.known_sites.put(domain.to_owned(), site, self.now());
+        }
         let known = direct.sites().found(domain, asked, way, self.now());
         match known {
             Some(known) => {

@@ -34,6 +34,8 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const MOST_STEPS: usize = 250;
 /// How often what is not needed is forgotten.
 const TIDIED_EVERY: Duration = Duration::from_secs(30);
+/// How often the metrics are written.
+const MEASURED_EVERY: Duration = Duration::from_secs(5);
 /// The longest time until mail is looked at again that waits for a site.
 const HORIZON: Duration = Duration::from_mins(15);
 
@@ -56,7 +58,8 @@ struct Answer {
 
 /// Runs until the service stops.
 pub(super) async fn run(delivery: Arc<Delivery>, transport: TransportNumber, direct: Arc<Direct>) {
-    let mut tidied_at = delivery.now();
+    let (mut tidied_at, mut measured_at) = (delivery.now(), Timestamp(0));
+    let mut measured = Vec::new();
     while !delivery.tasks.is_stopping() {
         let now = delivery.now();
         let queued = delivery.app.0.delivery.dispatcher.queued_by_destination(transport);
@@ -80,6 +83,10 @@ pub(super) async fn run(delivery: Arc<Delivery>, transport: TransportNumber, dir
             (steps.collect::<Vec<_>>(), reaped, by_site)
         };
         Direct::close(&delivery.tasks, reaped);
+        if delivery.now().since(measured_at) >= MEASURED_EVERY || measured_at > delivery.now() {
+            measured = measure(&delivery, &direct, transport, &measured, &by_site);
+            measured_at = delivery.now();
+        }
         let answered = ask(&delivery, &direct, steps).await;
         if delivery.tasks.is_stopping() {
             break; // the feeders give back what is queued
@@ -95,6 +102,21 @@ pub(super) async fn run(delivery: Arc<Delivery>, transport: TransportNumber, dir
     leave(&delivery, &direct).await;
 }
 
+/// Shows in the metrics how the sites are with most mail. `before` and what is returned are their names.
+fn measure(
+    delivery: &Delivery,
+    direct: &Direct,
+    transport: TransportNumber,
+    before: &[String],
+    held: &BTreeMap<Arc<str>, usize>,
+) -> Vec<String> {
+    let now = delivery.now();
+    let held = |name: &Arc<str>| held.get(name).copied().unwrap_or_default();
+    let figures = direct.sites().each().map(|(name, site)| site.figures(name, held(name), now)).collect();
+    let name = delivery.outlets.all.get(usize::from(transport.0)).map(|outlet| Arc::clone(outlet.hop.name()));
+    delivery.app.metrics().sites.note(name.as_deref().unwrap_or_default(), before, figures)
+}
+
 /// Asks the paces, many in one transaction. Returns whether all have answered.
 async fn ask(delivery: &Delivery, direct: &Direct, mut steps: Vec<Step>) -> bool {
     steps.sort_unstable_by(|a, b| a.key.cmp(&b.key));
@@ -107,6 +129,9 @@ async fn ask(delivery: &Delivery, direct: &Direct, mut steps: Vec<Step>) -> bool
                     let Some(site) = sites.site(&name) else { continue };
                     if let Some(reason) = site.granted(grant, rate, reply.as_deref()) {
                         tell(&name, reason, reply.as_deref().unwrap_or_default());
+                        if let (PaceReason::Blocked, Some(address)) = (reason, direct.new_address()) {
+                            delivery.warm_up.blocked(address);
+                        }
                     }
                 }
                 drop(sites);
@@ -296,7 +321,7 @@ impl Delivery {
             })
             .collect();
         for (mail, _) in &in_time {
-            self.held.let_go(mail.id);
+            self.done_with(mail.id);
         }
         for part in parked.chunks(500) {
             let (part, why) = (part.to_vec(), why.to_owned());

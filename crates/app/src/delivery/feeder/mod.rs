@@ -215,7 +215,7 @@ impl Feeder {
         }
         // of a project that waits or is slow, little is claimed; the next look finds it again
         let mut wanted = wanted;
-        if let Some(most) = self.delivery.outlets.keeps(project) {
+        if let Some(most) = self.delivery.keeps(project, self.lane) {
             let queued = self.delivery.app.0.delivery.dispatcher.queued_for(self.lane, project);
             wanted = wanted.min(most.saturating_sub(queued));
             if wanted == 0 {

@@ -212,6 +212,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "interventions",
         sql: include_str!("../../../migrations/0054_interventions.sql"),
     },
+    Migration {
+        number: 57,
+        name: "warm-up of addresses and domains",
+        sql: include_str!("../../../migrations/0057_warm_ups.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -15,6 +15,7 @@ use mailwright_core::pauses::Pauses;
 use mailwright_core::time::Timestamp;
 
 use crate::delivery::next_hop::Meter;
+use crate::delivery::site_metrics::{SiteFigures, SiteState};
 
 /// How long before its end a grant is renewed.
 const RENEWED_BEFORE: Duration = Duration::from_millis(1500);
@@ -313,6 +314,18 @@ impl<L> Site<L> {
         self.report.unused += report.unused;
         self.report.said = self.report.said.take().or(report.said);
         self.report.left = self.report.left.or(report.left);
+    }
+
+    /// What the metrics show of it, given its name and how many mails are held for it.
+    pub(super) fn figures(&self, name: &str, held: usize, now: Timestamp) -> SiteFigures {
+        let state = match (now < self.unreachable_until, self.wait.map(|wait| wait.reason)) {
+            (true, _) => SiteState::Unreachable,
+            (false, Some(PaceReason::Blocked)) => SiteState::Blocked,
+            (false, Some(PaceReason::Resting)) => SiteState::Resting,
+            (false, _) => SiteState::Working,
+        };
+        let per_minute = self.rate.or(self.limits.per_minute.map(f64::from));
+        SiteFigures { site: name.to_owned(), held, connections: self.open, per_minute, state }
     }
 
     /// Until when nothing is tried, if that is known.

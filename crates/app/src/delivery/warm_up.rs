@@ -1,0 +1,428 @@
+//! The warm-up of new source addresses and sender domains: which mails may leave by a transport now.
+//!
+//! When mails are placed, those that a new address or domain would send are counted against its
+//! [plan](mailwright_core::pacing::warm_up) in one transaction, in a row that all processes share. What exceeds the volume
+//! of the hour goes by the next transport of its route, or waits until there is room. A mail that is given back without
+//! having left is counted no more; where a process dies, its mails stay counted.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mailwright_core::email::Lane;
+use mailwright_core::ids::EmailId;
+use mailwright_core::pacing::warm_up::{Mails, Plan, Standing, WarmUp};
+use mailwright_core::time::Timestamp;
+use mailwright_store::body;
+use mailwright_store::delivery::warm_up as store;
+use mailwright_store::sending::email::Claimed;
+
+use super::Delivery;
+use super::flows::Destination;
+use crate::App;
+use crate::error::Result;
+use crate::settings::WarmUpSettings;
+
+/// How often what did not leave is written back, where nothing else is asked.
+const WRITTEN_EVERY: Duration = Duration::from_secs(30);
+/// How often a plan is asked whose hour is used up.
+const ASKED_EVERY: Duration = Duration::from_mins(1);
+/// How long mail waits while the database does not answer.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
+/// The most hours after which mail is looked at again that waits for its turn.
+const HORIZON: u32 = 6;
+/// Subjects that are read at a time.
+const PAGE: i64 = 500;
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// What warms up.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// An address of ours that connections come from.
+    Address(IpAddr),
+    /// A sender's domain.
+    Domain(Arc<str>),
+}
+
+impl Subject {
+    /// Reads what [`fmt::Display`] writes.
+    fn parse(text: &str) -> Option<Self> {
+        match text.split_once(' ')? {
+            ("address", address) => address.parse().ok().map(Self::Address),
+            ("domain", domain) => Some(Self::Domain(domain.into())),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => write!(f, "address {address}"),
+            Self::Domain(domain) => write!(f, "domain {domain}"),
+        }
+    }
+}
+
+/// A mail that asks to leave.
+pub(super) struct Ask {
+    pub(super) destination: Destination,
+    pub(super) mail: Claimed,
+    pub(super) subjects: Vec<Subject>,
+}
+
+/// Until when a subject sends nothing more.
+#[derive(Debug)]
+struct Spent {
+    until: Timestamp,
+    /// When it is asked again before: an operator may have ended the plan, and mail may not have left that was counted.
+    asked_at: Timestamp,
+    /// Mails that may leave in an hour, and how many wait for a later one.
+    hourly: u32,
+    waiting: u32,
+    why: String,
+}
+
+impl Spent {
+    fn holds(&self, now: Timestamp) -> bool {
+        now < self.until && now < self.asked_at
+    }
+}
+
+/// A mail that is counted.
+#[derive(Debug)]
+struct Counted {
+    subjects: Vec<Subject>,
+    is_urgent: bool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    counted: HashMap<EmailId, Counted>,
+    /// Mails that were counted and did not leave.
+    owed: BTreeMap<Subject, Mails>,
+    /// Addresses that a site has blocked.
+    blocked: BTreeSet<Subject>,
+    spent: HashMap<(Subject, bool), Spent>,
+}
+
+impl State {
+    fn give_back(&mut self, mail: EmailId) {
+        let Some(Counted { subjects, is_urgent }) = self.counted.remove(&mail) else { return };
+        for subject in subjects {
+            *count(self.owed.entry(subject).or_default(), is_urgent) += 1;
+        }
+    }
+}
+
+/// What this process knows of warm-ups.
+#[derive(Debug)]
+pub(super) struct WarmUps {
+    settings: WarmUpSettings,
+    state: Mutex<State>,
+}
+
+/// What a transaction has to do.
+#[derive(Debug, Clone, Default)]
+struct Work {
+    /// The mails that ask, with their subjects.
+    asks: Vec<(EmailId, Vec<Subject>)>,
+    is_urgent: bool,
+    owed: BTreeMap<Subject, Mails>,
+    blocked: BTreeSet<Subject>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+struct Done {
+    admitted: HashSet<EmailId>,
+    /// The subjects that send nothing more for now, with where their plans stand.
+    spent: Vec<(Subject, Standing)>,
+}
+
+impl WarmUps {
+    pub(super) fn new(settings: &WarmUpSettings) -> Self {
+        Self { settings: settings.clone(), state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What warms up with a mail that leaves from an address, if that is new.
+    pub(super) fn subjects(&self, new_address: Option<IpAddr>, mail: &Claimed) -> Vec<Subject> {
+        let domain = || Subject::Domain(mail.from.domain().into());
+        let address = new_address.map(Subject::Address);
+        address.into_iter().chain(self.settings.domains.then(domain)).collect()
+    }
+
+    /// How long a mail waits, and why, of whose subjects one sends nothing more for now.
+    pub(super) fn spent(
+        &self,
+        subjects: &[Subject],
+        lane: Lane,
+        now: Timestamp,
+    ) -> Option<(Duration, String)> {
+        let mut state = self.state();
+        let key = subjects
+            .iter()
+            .map(|subject| (subject.clone(), is_urgent(lane)))
+            .find(|key| state.spent.get(key).is_some_and(|spent| spent.holds(now)))?;
+        let spent = state.spent.get_mut(&key)?;
+        // one hour's volume for each hour
+        let later = (spent.waiting / spent.hourly.max(1)).min(HORIZON);
+        spent.waiting = spent.waiting.saturating_add(1);
+        Some((spent.until.since(now) + HOUR * later, spent.why.clone()))
+    }
+
+    /// Whether an address sends nothing more of a lane for now.
+    pub(super) fn is_spent(&self, address: IpAddr, lane: Lane, now: Timestamp) -> bool {
+        let key = (Subject::Address(address), is_urgent(lane));
+        self.state().spent.get(&key).is_some_and(|spent| spent.holds(now))
+    }
+
+    /// A site blocks an address: today does not count for its plan.
+    pub(super) fn blocked(&self, address: IpAddr) {
+        self.state().blocked.insert(Subject::Address(address));
+    }
+
+    /// A mail has left, or is given up after it was tried.
+    pub(super) fn left(&self, mail: EmailId) {
+        self.state().counted.remove(&mail);
+    }
+
+    /// A mail is no longer this process's: if it has not left, it is not counted.
+    pub(super) fn let_go(&self, mail: EmailId) {
+        self.state().give_back(mail);
+    }
+
+    /// Counts the mails that may leave. Returns those, and those that exceed what may.
+    pub(super) async fn admit(
+        &self,
+        delivery: &Delivery,
+        lane: Lane,
+        asks: Vec<Ask>,
+    ) -> (Vec<(Destination, Claimed)>, Vec<Claimed>) {
+        if asks.is_empty() {
+            return (Vec::new(), Vec::new());
+        }
+        let is_urgent = is_urgent(lane);
+        let work = {
+            let mut state = self.state();
+            for ask in &asks {
+                // it was to leave by another transport before
+                state.give_back(ask.mail.id);
+            }
+            let asks = asks.iter().map(|ask| (ask.mail.id, ask.subjects.clone())).collect();
+            Work { asks, is_urgent, ..self.due(&mut state) }
+        };
+        let done = self.count(delivery, work).await;
+        let mut admitted = Vec::with_capacity(asks.len());
+        let mut denied = Vec::new();
+        let mut state = self.state();
+        for Ask { destination, mail, subjects } in asks {
+            if done.contains(&mail.id) {
+                state.counted.insert(mail.id, Counted { subjects, is_urgent });
+                admitted.push((destination, mail));
+            } else {
+                denied.push(mail);
+            }
+        }
+        (admitted, denied)
+    }
+
+    /// What is to be written, without mails that ask.
+    fn due(&self, state: &mut State) -> Work {
+        let (owed, blocked) = (std::mem::take(&mut state.owed), std::mem::take(&mut state.blocked));
+        Work { owed, blocked, ..Work::default() }
+    }
+
+    /// Does what is to be done. Returns the mails that may leave.
+    async fn count(&self, delivery: &Delivery, work: Work) -> HashSet<EmailId> {
+        let (plan, now, asked) = (self.settings.plan.clone(), delivery.now(), work.clone());
+        let counted = delivery.app.0.db.write(body!(async |tx| count_in(tx, &plan, &asked, now).await)).await;
+        let mut state = self.state();
+        state.spent.retain(|_, spent| spent.until > now);
+        match counted {
+            Ok(done) => {
+                for (subject, standing) in done.spent {
+                    let why = explained(&subject, standing, &self.settings.plan);
+                    let (until, hourly) = (WarmUp::next_hour(now), standing.hourly);
+                    let key = (subject, work.is_urgent);
+                    let asked_at = now.plus(ASKED_EVERY);
+                    if let Some(known) = state.spent.get_mut(&key) {
+                        (known.asked_at, known.why) = (asked_at, why);
+                        continue;
+                    }
+                    tracing::info!(subject = %key.0, day = standing.day, volume = standing.volume,
+                            today = standing.today, "a warm-up has used what may leave in this hour");
+                    state.spent.insert(key, Spent { until, asked_at, hourly, waiting: 0, why });
+                }
+                done.admitted
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the progress of warm-ups could not be written, their mail waits");
+                for (subject, mails) in work.owed {
+                    let owed = state.owed.entry(subject).or_default();
+                    owed.urgent += mails.urgent;
+                    owed.bulk += mails.bulk;
+                }
+                state.blocked.extend(work.blocked);
+                let subjects: BTreeSet<_> =
+                    work.asks.into_iter().flat_map(|(_, subjects)| subjects).collect();
+                for subject in subjects {
+                    let why = "The mail waits, because the database did not answer.".to_owned();
+                    let until = now.plus(AFTER_FAILURE);
+                    let spent = Spent { until, asked_at: until, hourly: u32::MAX, waiting: 0, why };
+                    state.spent.insert((subject, work.is_urgent), spent);
+                }
+                HashSet::new()
+            }
+        }
+    }
+}
+
+/// Counts mails against the plans of their subjects, in a transaction.
+async fn count_in(
+    tx: &mut mailwright_store::Tx<'_>,
+    plan: &Plan,
+    work: &Work,
+    now: Timestamp,
+) -> mailwright_store::Result<Done> {
+    let mut wanted: BTreeMap<&Subject, Mails> = BTreeMap::new();
+    for subject in work.asks.iter().flat_map(|(_, subjects)| subjects) {
+        *count(wanted.entry(subject).or_default(), work.is_urgent) += 1;
+    }
+    let subjects: BTreeSet<&Subject> =
+        wanted.keys().copied().chain(work.owed.keys()).chain(&work.blocked).collect();
+    let mut names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
+    names.sort_unstable();
+    let stored = store::lock(tx, &names, now).await?;
+    let mut left: HashMap<&Subject, (WarmUp, u32)> = HashMap::new();
+    let mut done = Done::default();
+    for subject in subjects {
+        let text = stored.get(&subject.to_string());
+        let mut progress: WarmUp = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        if let Some(mails) = work.owed.get(subject) {
+            progress.give_back(*mails);
+        }
+        if work.blocked.contains(subject) {
+            progress.blocked();
+        }
+        let asked = wanted.get(subject).copied().unwrap_or_default();
+        let taken = progress.take(plan, asked, now).all();
+        if taken < asked.all()
+            && let Some(standing) = progress.standing(plan, now)
+        {
+            done.spent.push((subject.clone(), standing));
+        }
+        left.insert(subject, (progress, taken));
+    }
+    for (mail, subjects) in &work.asks {
+        if subjects.iter().all(|subject| left.get(subject).is_some_and(|(_, left)| *left > 0)) {
+            for subject in subjects {
+                if let Some((_, left)) = left.get_mut(subject) {
+                    *left -= 1;
+                }
+            }
+            done.admitted.insert(*mail);
+        }
+    }
+    let mut rows = Vec::with_capacity(left.len());
+    for (subject, (mut progress, unused)) in left {
+        let mut mails = Mails::default();
+        *count(&mut mails, work.is_urgent) = unused;
+        progress.give_back(mails);
+        rows.push((subject.to_string(), serde_json::to_string(&progress).unwrap_or_else(|_| "{}".into())));
+    }
+    rows.sort_unstable();
+    store::put(tx, &rows, now).await?;
+    Ok(done)
+}
+
+fn is_urgent(lane: Lane) -> bool {
+    lane == Lane::Transactional
+}
+
+fn count(mails: &mut Mails, is_urgent: bool) -> &mut u32 {
+    if is_urgent { &mut mails.urgent } else { &mut mails.bulk }
+}
+
+/// Why mail of a subject waits, in a sentence.
+fn explained(subject: &Subject, standing: Standing, plan: &Plan) -> String {
+    let Standing { day, volume, hourly, .. } = standing;
+    let what = match subject {
+        Subject::Address(address) => format!("the address {address}"),
+        Subject::Domain(domain) => format!("the domain {domain}"),
+    };
+    let days = plan.days();
+    format!(
+        "The mail waits, because {what} is new to receivers: on day {day} of {days} it sends {volume} mails, \
+         {hourly} in an hour."
+    )
+}
+
+/// Writes back what did not leave, until the service stops.
+pub(super) async fn run(delivery: Arc<Delivery>) {
+    while delivery.tasks.pause(WRITTEN_EVERY).await {
+        let work = {
+            let warm_up = &delivery.warm_up;
+            let mut state = warm_up.state();
+            warm_up.due(&mut state)
+        };
+        if !work.owed.is_empty() || !work.blocked.is_empty() {
+            delivery.warm_up.count(&delivery, work).await;
+        }
+    }
+}
+
+/// How far a subject has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// What warms up.
+    pub subject: Subject,
+    /// Where its plan stands; `None` when it is over.
+    pub standing: Option<Standing>,
+    /// When mail of it was last counted.
+    pub updated_at: Timestamp,
+}
+
+impl App {
+    /// How far all addresses and domains have come that a warm-up was begun for.
+    pub async fn warm_ups(&self) -> Result<Vec<Progress>> {
+        let (plan, now) = (&self.settings().warm_up.plan, self.clock().now());
+        let (mut found, mut after) = (Vec::new(), String::new());
+        loop {
+            let from = after.clone();
+            let page = self.read(body!(async |rx| Ok(store::all(rx, &from, PAGE).await?))).await?;
+            let Some(last) = page.last() else { return Ok(found) };
+            after.clone_from(&last.subject);
+            found.extend(page.into_iter().filter_map(|row| {
+                let progress: WarmUp = serde_json::from_str(&row.progress).unwrap_or_default();
+                let standing = progress.standing(plan, now);
+                Some(Progress {
+                    subject: Subject::parse(&row.subject)?,
+                    standing,
+                    updated_at: row.updated_at,
+                })
+            }));
+        }
+    }
+
+    /// Ends the warm-up of a subject, which receivers know already, or begins it anew.
+    pub async fn set_warm_up(&self, subject: &Subject, is_over: bool) -> Result<()> {
+        let now = self.clock().now();
+        let progress = if is_over { WarmUp::finished(now) } else { WarmUp::default() };
+        let row = (subject.to_string(), serde_json::to_string(&progress).unwrap_or_else(|_| "{}".into()));
+        self.write(body!(async |tx| {
+            store::lock(tx, std::slice::from_ref(&row.0), now).await?;
+            Ok(store::put(tx, std::slice::from_ref(&row), now).await?)
+        }))
+        .await?;
+        tracing::info!(%subject, is_over, "an operator has set a warm-up");
+        Ok(())
+    }
+}

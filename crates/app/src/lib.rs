@@ -29,7 +29,9 @@ use mailwright_core::time::Clock;
 use mailwright_mail::dns::Dns;
 use mailwright_store::Db;
 
-pub use delivery::{ConfiguredRoute, DirectConfig, NamedTransport, Transport, Transports, ses_quota};
+pub use delivery::{
+    ConfiguredRoute, DirectConfig, NamedTransport, Transport, Transports, ses_identities, ses_quota,
+};
 pub use error::{Error, Resource, Result, SignInRefusal};
 pub use mailwright_store::project::api_key::KeyKind;
 
@@ -102,7 +104,7 @@ impl App {
             account: account::State::new(http.clone()),
             project: project::State::new(&db, &clock, &settings, http.clone()),
             audience: audience::State::new(&db, &clock, &settings, &dns),
-            sending: sending::State::new(&db, &dns, &settings),
+            sending: sending::State::new(&db, &dns, &settings, http.clone()),
             automation: automation::State::new(http.clone()),
             delivery: delivery::State::new(transports),
             feedback: feedback::State::new(&db, &secret, http),

@@ -79,6 +79,8 @@ names! {
         DomainKeyMade = "domain.key_made",
         /// A key of a sender domain was replaced by the new one, whose record was found.
         DomainKeyReplaced = "domain.key_replaced",
+        /// A sender domain was registered with the service that a transport leads to, or its key was replaced there.
+        DomainIdentityRegistered = "domain.identity_registered",
         /// A sender domain was removed.
         DomainRemoved = "domain.removed",
         /// Mail that waits was to wait on, to leave by another transport, or to be given up.

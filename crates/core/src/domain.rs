@@ -34,6 +34,93 @@ pub struct FurtherKey {
     pub remove_after: Option<Timestamp>,
 }
 
+names! {
+    /// What a service signs the mail of a domain with that is registered with it.
+    pub enum IdentityWay {
+        /// The domain's own RSA key, which it was given.
+        OwnKey = "own_key",
+        /// Keys of its own, to which CNAME records of the domain lead.
+        EasyDkim = "easy_dkim",
+    }
+}
+
+names! {
+    /// Who had a service sign for a domain as it does.
+    pub enum IdentityHolder {
+        /// Nobody, as far as is known: the domain is not registered.
+        Nobody = "nobody",
+        /// This domain of this project.
+        Domain = "domain",
+        /// Somebody else, such as the operator by hand, or another project that has the domain too.
+        Others = "others",
+    }
+}
+
+names! {
+    /// What a service says of a domain that is, or is to be, registered with it.
+    pub enum IdentityStatus {
+        /// It has not verified the domain yet, or was not asked yet.
+        Pending = "pending",
+        /// It takes mail from the domain.
+        Verified = "verified",
+        /// It has given up looking for the records of the domain.
+        Failed = "failed",
+        /// The operator's key may not register domains.
+        Denied = "denied",
+        /// It was asked too often.
+        Throttled = "throttled",
+        /// The account has as many domains as it may have.
+        Limited = "limited",
+        /// It does not accept the request.
+        Refused = "refused",
+        /// It gave no answer that means something.
+        Unavailable = "unavailable",
+    }
+}
+
+/// A sender domain as it is registered with the service that a transport leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DomainIdentity {
+    /// The transport's name.
+    pub transport: String,
+    /// Who had the service sign as it does.
+    pub holder: IdentityHolder,
+    /// What it signs with; `None` where that is not known.
+    pub way: Option<IdentityWay>,
+    /// The selector of the key that it was given for this domain of this project.
+    pub selector: Option<String>,
+    /// What it said last. A domain that was verified stays so while the service gives no other answer.
+    pub status: IdentityStatus,
+    /// The labels of the CNAME records that it looks for, with keys of its own.
+    pub tokens: Vec<String>,
+    /// The domain in which these records lead to the same labels; `None` for the usual one.
+    pub hosted_zone: Option<String>,
+    /// Why the last request came to nothing.
+    pub error: Option<String>,
+    /// When it was asked last.
+    pub checked_at: Option<Timestamp>,
+    /// From when on it is to be asked; `None` until the next check of the domain.
+    pub due_at: Option<Timestamp>,
+}
+
+impl DomainIdentity {
+    /// One of which nothing is known yet.
+    pub fn new(transport: impl Into<String>) -> Self {
+        Self {
+            transport: transport.into(),
+            holder: IdentityHolder::Nobody,
+            way: None,
+            selector: None,
+            status: IdentityStatus::Pending,
+            tokens: Vec::new(),
+            hosted_zone: None,
+            error: None,
+            checked_at: None,
+            due_at: None,
+        }
+    }
+}
+
 /// A domain that a project may send from once it is verified.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Domain {

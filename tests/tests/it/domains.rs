@@ -9,8 +9,18 @@ use mailwright_tests::{
 use mailwright_tests::{inline, issue, items, read, send_ok, shown, text, with};
 use serde_json::{Value, json};
 
-const SHAPE: &[&str] =
-    &["id", "domain", "verified", "status", "records", "formerKeys", "projectId", "createdAt", "updatedAt"];
+const SHAPE: &[&str] = &[
+    "id",
+    "domain",
+    "verified",
+    "status",
+    "records",
+    "formerKeys",
+    "identities",
+    "projectId",
+    "createdAt",
+    "updatedAt",
+];
 
 async fn add(app: &App, domain: &str) -> Response {
     app.post("/domains").json(&json!({"domain": domain})).send().await

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use mailwright_app::sending::domain::DomainWithRecords;
 use mailwright_app::{App, Error, Resource};
 use mailwright_core::address::DomainName;
-use mailwright_core::domain::KeyRole;
+use mailwright_core::domain::{DomainIdentity, IdentityWay, KeyRole};
 use mailwright_core::ids::{DomainId, ProjectId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -35,6 +35,8 @@ pub(crate) struct DomainView {
     records: Vec<RecordView>,
     /// The names of the DNS records of keys that were replaced. They should stay until the time given.
     former_keys: Vec<FormerKeyView>,
+    /// The accounts of Amazon SES that the domain is, or is to be, registered with.
+    identities: Vec<DomainIdentityView>,
     project_id: ProjectId,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -51,6 +53,38 @@ pub(crate) struct FormerKeyView {
     /// From when on it can be removed.
     #[schema(value_type = Option<String>, format = DateTime)]
     remove_after: Option<Timestamp>,
+}
+
+/// A domain as it is registered with an account of Amazon SES.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DomainIdentityView {
+    /// The name of the transport that leads to the account.
+    transport: String,
+    /// `verified`: SES takes mail from the domain. `pending`: it has not verified it yet. `failed`: it has given up looking
+    /// for the records. `denied`, `throttled`, `limited`, `refused`, `unavailable`: why it could not be registered or asked
+    /// about.
+    status: &'static str,
+    /// What SES signs with: `own_key` is the key of the domain, `easy_dkim` are keys of SES, which need the records with
+    /// the purpose `ses_dkim`. Null before that is known.
+    signed_with: Option<&'static str>,
+    /// Why the last request came to nothing. It is made again at the next check of the domain.
+    error: Option<String>,
+    /// When SES was asked last.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    checked_at: Option<Timestamp>,
+}
+
+impl From<DomainIdentity> for DomainIdentityView {
+    fn from(identity: DomainIdentity) -> Self {
+        Self {
+            transport: identity.transport,
+            status: identity.status.as_str(),
+            signed_with: identity.way.map(IdentityWay::as_str),
+            error: identity.error,
+            checked_at: identity.checked_at,
+        }
+    }
 }
 
 /// A DNS record to create.
@@ -76,7 +110,7 @@ pub(crate) struct RecordView {
 
 impl DomainView {
     fn new(found: DomainWithRecords, project: &Project) -> Self {
-        let DomainWithRecords { domain, records, keys } = found;
+        let DomainWithRecords { domain, records, keys, identities } = found;
         let former = keys.into_iter().filter(|key| key.role == KeyRole::Former);
         Self {
             former_keys: former
@@ -102,6 +136,7 @@ impl DomainView {
                     found: record.found,
                 })
                 .collect(),
+            identities: identities.into_iter().map(DomainIdentityView::from).collect(),
             project_id: project.id,
             created_at: domain.created_at,
             updated_at: domain.updated_at,

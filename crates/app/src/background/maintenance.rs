@@ -30,7 +30,7 @@ use crate::background::retention;
 use crate::background::runner::{Runner, every};
 use crate::background::tasks::Tasks;
 use crate::error::Result;
-use crate::sending::domain::Rechecks;
+use crate::sending::domain::{Rechecks, Registrations};
 
 /// How often stats about the queue are taken.
 const STATS: Duration = Duration::from_secs(5);
@@ -40,6 +40,8 @@ const MAINTENANCE: Duration = Duration::from_mins(1);
 const PURGING: Duration = Duration::from_secs(2);
 /// How often it is looked for passwords that are to be reset.
 const RESETS: Duration = Duration::from_millis(500);
+/// How often it is looked at most for domains that accounts are to be asked about.
+const REGISTRATIONS: Duration = Duration::from_secs(1);
 /// For how many days the daily delivery statistics are kept, besides the totals.
 const STATS_DAYS: i64 = 31;
 /// By how much more than its longest pause a mail may be due in the future.
@@ -69,6 +71,10 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     });
     retention::start(app, tasks);
     Runner::new(app, "domain checks", domains).later().start(tasks, Rechecks::new(app, tasks));
+    if app.registers_domains() {
+        let rounds = Runner::new(app, Registrations::NAME, domains).woken_by(app.identity_waker());
+        rounds.resting(REGISTRATIONS).start(tasks, Registrations::new(app, tasks));
+    }
     every(app, tasks, "queue stats", STATS, |app| async move { app.measure_queue().await });
     every(app, tasks, "maintenance", MAINTENANCE, |app| async move { app.maintain().await });
     every(app, tasks, "purging", PURGING, |app| async move { app.purge_retired().await });

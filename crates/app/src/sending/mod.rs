@@ -30,9 +30,10 @@ use mailwright_store::{Coalescer, Db};
 use tokio::sync::OnceCell;
 
 use crate::App;
+use crate::http_client::HttpClient;
 use crate::sending::campaign::runner::Hints;
 use crate::sending::content::Contents;
-use crate::sending::domain::AskedLookUps;
+use crate::sending::domain::{AskedLookUps, Registrar};
 use crate::sending::email::Told;
 use crate::sending::key_pool::KeyPool;
 use crate::sending::upload::places::Places;
@@ -45,6 +46,7 @@ pub(crate) struct State {
     illegible: Told,
     key_pool: KeyPool,
     asked_look_ups: AskedLookUps,
+    registrar: Registrar,
     campaigns: Hints,
     upload: upload::State,
     /// Who may render a mail now that somebody edits.
@@ -56,13 +58,15 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(db: &Db, dns: &Dns, settings: &Settings) -> Self {
+    /// `http` asks accounts about domains.
+    pub(crate) fn new(db: &Db, dns: &Dns, settings: &Settings, http: HttpClient) -> Self {
         Self {
             sends: Coalescer::writes(db, |tx, operations| Box::pin(send::run(tx, operations))),
             contents: Contents::new(db.clone()),
             illegible: Told::default(),
             key_pool: KeyPool::default(),
             asked_look_ups: AskedLookUps::default(),
+            registrar: Registrar::new(http),
             campaigns: Hints::default(),
             upload: upload::State::new(dns, &settings.uploads),
             editing: Places::default(),

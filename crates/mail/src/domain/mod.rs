@@ -23,6 +23,8 @@ pub enum Purpose {
     Tracking,
     /// The host that takes mail for the domain.
     Inbound,
+    /// A key of Amazon SES, which signs with keys of its own (Easy DKIM).
+    SesDkim,
 }
 
 impl Purpose {
@@ -35,6 +37,7 @@ impl Purpose {
             Self::ReturnPath => "return_path",
             Self::Tracking => "tracking",
             Self::Inbound => "inbound",
+            Self::SesDkim => "ses_dkim",
         }
     }
 }
@@ -157,12 +160,14 @@ pub struct SenderIdentity<'a> {
     pub inbound_host: Option<&'a str>,
     /// The address that takes reports about the domain's mail.
     pub dmarc_reports: Option<&'a str>,
+    /// The names under the domain at which Amazon SES looks for its keys, and the hosts that have them.
+    pub ses_dkim: &'a [Pointer<'a>],
 }
 
 /// A name under a domain that is to point to a host.
 #[derive(Debug, Clone, Copy)]
 pub struct Pointer<'a> {
-    /// The name's first label.
+    /// What the name begins with, before the domain: a label, or several.
     pub label: &'a str,
     /// The host.
     pub host: &'a str,
@@ -196,15 +201,17 @@ pub fn expected_records(id: &SenderIdentity<'_>) -> Vec<ExpectedRecord> {
     }
     let policy = dmarc::record_with(None, DmarcPolicy::None, id.dmarc_reports);
     records.push(txt(Purpose::Dmarc, format!("_dmarc.{domain}"), policy));
-    for (purpose, pointer) in [(Purpose::ReturnPath, id.return_path), (Purpose::Tracking, id.tracking)] {
-        let Some(pointer) = pointer else { continue };
-        let cname = txt(purpose, pointer.name(domain), pointer.host.to_owned());
-        records.push(ExpectedRecord { kind: RecordType::Cname, ..cname });
-    }
+    let cname = |purpose, pointer: Pointer<'_>| {
+        let pointing = txt(purpose, pointer.name(domain), pointer.host.to_owned());
+        ExpectedRecord { kind: RecordType::Cname, ..pointing }
+    };
+    records.extend(id.return_path.map(|pointer| cname(Purpose::ReturnPath, pointer)));
+    records.extend(id.tracking.map(|pointer| cname(Purpose::Tracking, pointer)));
     if let Some(host) = id.inbound_host {
         let mx = txt(Purpose::Inbound, (*domain).to_owned(), host.to_owned());
         records.push(ExpectedRecord { kind: RecordType::Mx, priority: Some(10), ..mx });
     }
+    records.extend(id.ses_dkim.iter().map(|pointer| cname(Purpose::SesDkim, *pointer)));
     records
 }
 
@@ -215,7 +222,9 @@ pub async fn check(dns: &Dns, id: &SenderIdentity<'_>) -> Vec<RecordCheck> {
 
 async fn check_record(dns: &Dns, id: &SenderIdentity<'_>, record: ExpectedRecord) -> RecordCheck {
     let answer = match record.purpose {
-        Purpose::ReturnPath | Purpose::Tracking => dns.cname(&record.name).await.map(|target| vec![target]),
+        Purpose::ReturnPath | Purpose::Tracking | Purpose::SesDkim => {
+            dns.cname(&record.name).await.map(|target| vec![target])
+        }
         Purpose::Inbound => {
             let hosts = dns.mx(&record.name).await;
             hosts.map(|hosts| hosts.into_iter().map(|(_, host)| host).collect())
@@ -237,7 +246,7 @@ async fn check_record(dns: &Dns, id: &SenderIdentity<'_>, record: ExpectedRecord
         Purpose::Dkim => found.len() == 1 && serves_for_mail(&found[0], &record.value),
         Purpose::Spf => found.len() == 1 && id.spf_mechanism.is_some_and(|wanted| allows(&found[0], wanted)),
         Purpose::Dmarc => found.len() == 1 && is_policy(&found[0]),
-        Purpose::ReturnPath | Purpose::Tracking | Purpose::Inbound => {
+        Purpose::ReturnPath | Purpose::Tracking | Purpose::Inbound | Purpose::SesDkim => {
             found.iter().any(|target| same_host(target, &record.value))
         }
     };
@@ -260,7 +269,7 @@ pub fn is_of(purpose: Purpose, value: &str) -> bool {
         Purpose::Dkim => tag(value, "p").is_some(),
         Purpose::Spf => begins("v=spf1"),
         Purpose::Dmarc => begins("v=DMARC1"),
-        Purpose::ReturnPath | Purpose::Tracking | Purpose::Inbound => true,
+        Purpose::ReturnPath | Purpose::Tracking | Purpose::Inbound | Purpose::SesDkim => true,
     }
 }
 

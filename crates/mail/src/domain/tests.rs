@@ -14,6 +14,7 @@ fn the_records_to_create_are_listed() {
         tracking: Some(Pointer { label: "track", host: "mail.example.net" }),
         inbound_host: Some("mx.example.net"),
         dmarc_reports: Some("dmarc-x@bounces.example.net"),
+        ses_dkim: &[Pointer { label: "abc._domainkey", host: "abc.dkim.amazonses.com" }],
     };
     let shown: Vec<_> = expected_records(&id)
         .into_iter()
@@ -29,9 +30,11 @@ fn the_records_to_create_are_listed() {
             "return_path CNAME bounce.example.com bounces.example.net false",
             "tracking CNAME track.example.com mail.example.net false",
             "inbound MX example.com mx.example.net false",
+            "ses_dkim CNAME abc._domainkey.example.com abc.dkim.amazonses.com false",
         ]
     );
     (id.spf_mechanism, id.return_path, id.tracking, id.inbound_host) = (None, None, None, None);
+    id.ses_dkim = &[];
     assert_eq!(expected_records(&id).len(), 3);
     id.dmarc_reports = None;
     assert_eq!(expected_records(&id)[2].value, "v=DMARC1; p=none");

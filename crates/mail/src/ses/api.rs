@@ -7,30 +7,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mailwright_core::time::Timestamp;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::config::SesConfig;
-use super::signature::{Request, Scope, signed_headers};
+use super::request::{ErrorAnswer, JSON, Method, Said, SignedRequest, error, is_denied};
 
-/// The service's name in signatures.
-const SERVICE: &str = "ses";
 const SEND_PATH: &str = "/v2/email/outbound-emails";
 const QUOTA: &str = "Action=GetSendQuota&Version=2010-12-01";
-const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
-/// Most characters of what an answer says that are kept.
-const TEXT: usize = 500;
-
-/// A request that is ready to be sent, by POST.
-#[derive(Debug, Clone)]
-pub struct SignedRequest {
-    /// The whole address.
-    pub url: String,
-    /// Names and values, the signature among them.
-    pub headers: Vec<(&'static str, String)>,
-    /// The body.
-    pub body: Vec<u8>,
-}
 
 /// What the account may send.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,15 +55,6 @@ pub enum SendAnswer {
     Unknown(Said),
 }
 
-/// What an answer said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    /// The status of HTTP.
-    pub status: u16,
-    /// The name of the error and its text, for people.
-    pub text: String,
-}
-
 impl SesConfig {
     /// A request that sends a message from an envelope's sender to one recipient. `is_tracked` chooses the configuration
     /// set.
@@ -106,37 +81,12 @@ impl SesConfig {
         if let Some(set) = set {
             body["ConfigurationSetName"] = set.as_str().into();
         }
-        self.signed(SEND_PATH, JSON, body.to_string().into_bytes(), now)
+        self.signed(Method::Post, SEND_PATH, Some(JSON), body.to_string().into_bytes(), now)
     }
 
     /// A request that asks what the account may send.
     pub fn ask_quota(&self, now: Timestamp) -> SignedRequest {
-        self.signed("/", FORM, QUOTA.into(), now)
-    }
-
-    fn signed(
-        &self,
-        path: &'static str,
-        content: &'static str,
-        body: Vec<u8>,
-        now: Timestamp,
-    ) -> SignedRequest {
-        let mut headers = vec![("content-type", content.to_owned())];
-        let request = Request {
-            method: "POST",
-            path,
-            query: &[],
-            host: self.host(),
-            headers: &[("content-type", content)],
-            body: &body,
-        };
-        headers.extend(signed_headers(
-            &request,
-            &self.key,
-            Scope { region: &self.region, service: SERVICE },
-            now,
-        ));
-        SignedRequest { url: format!("{}{path}", self.endpoint), headers, body }
+        self.signed(Method::Post, "/", Some(FORM), QUOTA.into(), now)
     }
 }
 
@@ -173,9 +123,7 @@ pub fn sent(status: u16, error_type: Option<&str>, body: &[u8]) -> SendAnswer {
 }
 
 fn refused(status: u16, error_type: Option<&str>, body: &str) -> SendAnswer {
-    let (name, message) = error(error_type, body);
-    let text: String = if message.is_empty() { name.clone() } else { format!("{name}: {message}") };
-    let said = Said { status, text: text.trim_matches([':', ' ']).chars().take(TEXT).collect() };
+    let ErrorAnswer { name, message, said } = error(status, error_type, body);
     let says = |phrase: &str| message.to_ascii_lowercase().contains(phrase);
     match name.as_str() {
         "LimitExceededException" => SendAnswer::QuotaUsedUp(said),
@@ -190,14 +138,7 @@ fn refused(status: u16, error_type: Option<&str>, body: &str) -> SendAnswer {
         "AccountSuspendedException" | "SendingPausedException" | "NotFoundException" => {
             SendAnswer::Denied(said)
         }
-        // those that every service of Amazon gives, with 400 or 403
-        "AccessDeniedException"
-        | "NotAuthorized"
-        | "IncompleteSignature"
-        | "RequestExpired"
-        | "ExpiredToken"
-        | "ExpiredTokenException"
-        | "OptInRequired" => SendAnswer::Denied(said),
+        name if is_denied(name) => SendAnswer::Denied(said),
         "MessageRejected" | "BadRequestException" | "InvalidParameterValue" | "ValidationError" => {
             SendAnswer::Rejected(said)
         }
@@ -215,30 +156,10 @@ fn refused(status: u16, error_type: Option<&str>, body: &str) -> SendAnswer {
     }
 }
 
-/// The name and the text of an error: from the header and JSON of version 2, or the XML of version 1.
-fn error(error_type: Option<&str>, body: &str) -> (String, String) {
-    let parsed: Option<Value> = serde_json::from_str(body).ok();
-    let member = |names: &[&str]| {
-        let found = names.iter().find_map(|name| parsed.as_ref()?.get(name)?.as_str());
-        found.map(str::to_owned)
-    };
-    let element = |name: &str| {
-        let (_, rest) = body.split_once(&format!("<{name}>"))?;
-        Some(rest.split_once("</")?.0.trim().to_owned())
-    };
-    let name = error_type
-        .map(str::to_owned)
-        .or_else(|| member(&["__type", "code", "Code"]))
-        .or_else(|| element("Code"));
-    let name = name.unwrap_or_default();
-    // a namespace before it, an address behind it
-    let name = name.rsplit('#').next().unwrap_or_default().split(':').next().unwrap_or_default().to_owned();
-    let message = member(&["message", "Message"]).or_else(|| element("Message")).unwrap_or_default();
-    (name, message)
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn config() -> SesConfig {

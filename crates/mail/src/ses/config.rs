@@ -1,5 +1,6 @@
 //! The account and region of Amazon SES, as a URL.
 
+use mailwright_core::domain::IdentityWay;
 use percent_encoding::percent_decode_str;
 
 use super::signature::AccessKey;
@@ -15,6 +16,8 @@ pub struct SesConfig {
     pub endpoint: String,
     /// The configuration set of mail whose opens and clicks are followed, and of all other mail.
     pub configuration_sets: ConfigurationSets,
+    /// How the service registers sender domains with the account; `None` where the operator does.
+    pub identities: Option<IdentityWay>,
 }
 
 /// The configuration sets that mails are sent with.
@@ -37,12 +40,16 @@ pub enum SesConfigError {
     Region(String),
     /// A parameter that is not known.
     #[error(
-        "the URL of SES has the unknown parameter {0:?}; known are set, tracked_set, session_token and endpoint"
+        "the URL of SES has the unknown parameter {0:?}; known are set, tracked_set, identities, session_token and \
+         endpoint"
     )]
     Parameter(String),
     /// The name of a configuration set.
     #[error("{0:?} cannot be the name of a configuration set")]
     Set(String),
+    /// How sender domains are registered.
+    #[error("{0:?} is no way to register domains; identities is none, own_key or easy_dkim")]
+    Identities(String),
     /// Where requests go.
     #[error("the endpoint of SES begins with http:// or https:// and has no path")]
     Endpoint,
@@ -50,7 +57,8 @@ pub enum SesConfigError {
 
 impl SesConfig {
     /// Reads `ses://KEYID:SECRET@eu-central-1?set=plain&tracked_set=tracked`. Key and secret are percent-encoded. `endpoint`
-    /// sends requests elsewhere; `session_token` belongs to a key that is valid for a while.
+    /// sends requests elsewhere; `session_token` belongs to a key that is valid for a while; `identities` says how sender
+    /// domains are registered.
     pub fn from_url(url: &str) -> Result<Self, SesConfigError> {
         let rest = url.trim().strip_prefix("ses://").ok_or(SesConfigError::Form)?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -72,6 +80,7 @@ impl SesConfig {
             endpoint: format!("https://email.{region}.amazonaws.com"),
             region,
             configuration_sets: ConfigurationSets::default(),
+            identities: None,
         };
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -84,6 +93,7 @@ impl SesConfig {
         match name {
             "set" => self.configuration_sets.untracked = Some(set(value)?),
             "tracked_set" => self.configuration_sets.tracked = Some(set(value)?),
+            "identities" => self.identities = way(value)?,
             "session_token" => self.key.session_token = Some(value),
             "endpoint" => {
                 let value = value.trim_end_matches('/');
@@ -110,6 +120,13 @@ fn set(value: String) -> Result<String, SesConfigError> {
     if is_name { Ok(value) } else { Err(SesConfigError::Set(value)) }
 }
 
+fn way(value: String) -> Result<Option<IdentityWay>, SesConfigError> {
+    match value.as_str() {
+        "none" => Ok(None),
+        name => IdentityWay::from_name(name).map(Some).ok_or(SesConfigError::Identities(value)),
+    }
+}
+
 fn decoded(text: &str) -> Result<String, SesConfigError> {
     percent_decode_str(text).decode_utf8().map(Into::into).map_err(|_| SesConfigError::Form)
 }
@@ -131,6 +148,15 @@ mod tests {
         assert_eq!(sets, (Some("plain"), Some("seen")));
         assert_eq!(all.key.session_token.as_deref(), Some("t"));
         assert!(!format!("{plain:?}").contains("a/b+c"), "the secret is not shown");
+        for (value, wanted) in [
+            ("none", None),
+            ("own_key", Some(IdentityWay::OwnKey)),
+            ("easy_dkim", Some(IdentityWay::EasyDkim)),
+        ] {
+            let read = SesConfig::from_url(&format!("ses://AKIA:s@us-east-1?identities={value}")).unwrap();
+            assert_eq!(read.identities, wanted);
+        }
+        assert_eq!(plain.identities, None, "the operator registers domains");
     }
 
     #[test]
@@ -142,6 +168,7 @@ mod tests {
             ("ses://a:s@frankfurt", SesConfigError::Region("frankfurt".into())),
             ("ses://a:s/3?4@eu-central-1", SesConfigError::Form),
             ("ses://a:s@eu-central-1?x=1", SesConfigError::Parameter("x".into())),
+            ("ses://a:s@eu-central-1?identities=all", SesConfigError::Identities("all".into())),
             ("ses://a:s@eu-central-1?set=a%20b", SesConfigError::Set("a b".into())),
             ("ses://a:s@eu-central-1?endpoint=ftp://x", SesConfigError::Endpoint),
             ("ses://a:s@eu-central-1?endpoint=http://x/y", SesConfigError::Endpoint),

@@ -2,4 +2,6 @@
 
 pub mod api;
 pub mod config;
+pub mod identity;
+pub mod request;
 pub mod signature;

@@ -12,7 +12,7 @@ use ring::digest::{SHA256, digest};
 use ring::hmac::{HMAC_SHA256, Key, sign};
 
 /// What is not written as `%XX`: letters, digits and these (RFC 3986 section 2.3).
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub(super) const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
 /// A key of an account. `Debug` shows its id alone.
@@ -174,6 +174,54 @@ mod tests {
         ];
         for (request, wanted) in cases {
             assert_eq!(signature(&request), wanted, "{request:?}");
+        }
+    }
+
+    #[test]
+    fn paths_are_encoded_once_more() {
+        let unreserved = "/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        for (path, wanted) in [
+            // of the published test vectors
+            (unreserved, "07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f"),
+            ("/\u{1234}", "8318018e0b0f223aa2bbf98705b62bb787dc9c0e678f255a891fd03141be5d85"),
+            ("/example space/", "652487583200325589f1fba4c7e578f72c47cb61beeca81406b39ddec1366741"),
+        ] {
+            assert_eq!(signature(&Request { path, ..VANILLA }), wanted, "{path}");
+        }
+    }
+
+    /// There are no published vectors of such requests. Amazon's library for Python, botocore 1.44, signs them so.
+    #[test]
+    fn requests_about_identities_are_signed_as_the_library_of_amazon_does() {
+        let json = [("content-type", "application/json")];
+        let get = Request { host: "email.us-east-1.amazonaws.com", ..VANILLA };
+        let put = Request {
+            method: "PUT",
+            headers: &json,
+            body: br#"{"SigningAttributesOrigin":"AWS_SES"}"#,
+            ..get
+        };
+        let scope = Scope { region: "us-east-1", service: "ses" };
+        for (request, path, wanted) in [
+            (
+                get,
+                "/v2/email/identities/xn--bcher-kva.example",
+                "9a2667b284b2344ead44946719a40213ed0b70d2b906964d39a647aa69809eeb",
+            ),
+            (
+                get,
+                "/v2/email/identities/a%40b.example",
+                "a3c47d81bedf08837e6638a3eb8ccce2a20821d2f5b655395ba63a110410815e",
+            ),
+            (
+                put,
+                "/v2/email/identities/acme.test/dkim/signing",
+                "cd4d7745d3889d75d1513b00c9d146d688cebd0e1b97eb70d4b75382fd54f666",
+            ),
+        ] {
+            let signed = signed_headers(&Request { path, ..request }, &key(), scope, now());
+            let (_, value) = signed.last().expect("a header");
+            assert!(value.ends_with(&format!("Signature={wanted}")), "{path}: {value}");
         }
     }
 

@@ -163,6 +163,7 @@ fn identity<'a>(domain: &'a str, keys: &'a [PublishedKey<'a>]) -> SenderIdentity
         tracking: None,
         inbound_host: None,
         dmarc_reports: None,
+        ses_dkim: &[],
     }
 }
 

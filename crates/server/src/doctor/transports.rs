@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
-use mailwright_app::{NamedTransport, Transport, Transports, ses_quota};
+use mailwright_app::{NamedTransport, Transport, Transports, ses_identities, ses_quota};
+use mailwright_core::domain::IdentityWay;
 use mailwright_core::time::Clock;
+use mailwright_mail::ses::config::SesConfig;
 use mailwright_mail::smtp::{Connection, OpenError, OpenStage, Reply, Security};
 use mailwright_store::database::migrate::{self, Standing};
 use mailwright_store::delivery::next_hop;
+use mailwright_store::sending::domain_identity;
 use mailwright_store::{Location, body};
 
 use super::{Fine, direct};
 use crate::config::Config;
-use crate::setup;
+use crate::setup::{self, Setup};
 
 /// What is found about each transport, which has its name before it where there are several.
 pub(super) async fn findings(
@@ -32,6 +35,11 @@ pub(super) async fn findings(
         findings.push(("transport", named(reach(config, transport).await)));
         findings.push(("next hop", named(next_hop(config, transport).await)));
         findings.push(("EHLO name", named(Ok(ehlo_name(transport)))));
+        if let Transport::Ses(ses) = transport
+            && let Some(way) = ses.identities
+        {
+            findings.push(("identities", named(identities(config, name, ses, way).await)));
+        }
     }
     findings
 }
@@ -111,18 +119,45 @@ async fn next_hop(config: &Config, transport: &Transport) -> Result<Fine, String
 }
 
 async fn learnt(config: &Config, name: String) -> Result<Option<next_hop::Known>, String> {
+    let Some(setup) = current(config).await? else { return Ok(None) };
+    let now = setup.clock.now();
+    let found = setup.db.read(body!(async |rx| next_hop::get(rx, &name, now).await)).await;
+    found.map_err(|e| e.to_string())
+}
+
+/// The database, if it has the schema of this program.
+async fn current(config: &Config) -> Result<Option<Setup>, String> {
     if matches!(config.location(), Ok(Location::Sqlite(file)) if !file.exists()) {
         return Ok(None);
     }
     let setup = setup::open(config).map_err(|e| format!("{e:#}"))?;
-    if setup.db.examine().await.is_err()
-        || !matches!(migrate::standing(&setup.db).await, Ok(Standing::Current))
-    {
-        return Ok(None);
+    let is_current = setup.db.examine().await.is_ok()
+        && matches!(migrate::standing(&setup.db).await, Ok(Standing::Current));
+    Ok(is_current.then_some(setup))
+}
+
+/// Whether sender domains can be registered with an account. A look changes nothing there; whether the key may register as
+/// well is known from the domains.
+async fn identities(
+    config: &Config,
+    transport: &str,
+    ses: &SesConfig,
+    way: IdentityWay,
+) -> Result<Fine, String> {
+    const NEEDED: &str = "the key needs ses:GetEmailIdentity, ses:CreateEmailIdentity and \
+                          ses:PutEmailIdentityDkimSigningAttributes";
+    let dns = config.dns().map_err(|error| format!("{error:#}"))?;
+    let looked = ses_identities(ses, &dns, Clock::system().now()).await;
+    looked.map_err(|error| format!("SES does not say which domains it knows ({error}); {NEEDED}"))?;
+    let name = transport.to_owned();
+    let denied = match current(config).await? {
+        Some(setup) => setup.db.read(body!(async |rx| domain_identity::denied(rx, &name).await)).await,
+        None => Ok(0),
+    };
+    match denied.map_err(|error| error.to_string())? {
+        0 => Ok(Fine::Ok(format!("domains are registered with SES, by {way}"))),
+        count => Err(format!("SES refused to register {count} domains when it was last asked; {NEEDED}")),
     }
-    let now = setup.clock.now();
-    let found = setup.db.read(body!(async |rx| next_hop::get(rx, &name, now).await)).await;
-    found.map_err(|e| e.to_string())
 }
 
 /// Whether mail can be handed over.

@@ -113,6 +113,7 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("upload_usage", purged_by("project_id", 1)),
     ("domains", purged_by("id", 100)),
     ("domain_keys", purged_by("domain_id, selector", 100)),
+    ("domain_identities", purged_by("domain_id, transport", 100)),
     ("rate_windows", purged_by("project_id", 1)),
     ("public_rate_windows", purged_by("project_id", 1)),
     ("request_log", purged_by("id", 500)),

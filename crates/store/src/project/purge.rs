@@ -29,7 +29,7 @@ use crate::sending::upload;
 /// How long a retired number is looked through.
 const KEPT: Duration = Duration::from_hours(24);
 /// Rows of purged tables that a reset copies to the new number: the columns beside `project_id`, and which rows.
-const KEPT_ROWS: [(&str, &str, &str); 6] = [
+const KEPT_ROWS: [(&str, &str, &str); 7] = [
     (
         "domains",
         "id, name, verified, vouched, selector, key_type, public_key, private_key, last_check, check_at, \
@@ -39,6 +39,11 @@ const KEPT_ROWS: [(&str, &str, &str); 6] = [
     (
         "domain_keys",
         "domain_id, selector, key_type, public_key, private_key, role, created_at, remove_after",
+        "",
+    ),
+    (
+        "domain_identities",
+        "domain_id, transport, holder, way, selector, status, tokens, hosted_zone, error, checked_at, due_at",
         "",
     ),
     ("counters", "kind, name, shard, value", " and kind in ('delivery_stats', 'usage')"),

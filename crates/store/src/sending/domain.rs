@@ -11,7 +11,7 @@ use crate::audience::names;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
-use crate::sending::domain_key;
+use crate::sending::{domain_identity, domain_key};
 
 const COLUMNS: &str = "id, name, verified, selector, key_type, public_key, {json_out last_check}, created_at, updated_at, vouched, \
      key_created_at";
@@ -313,6 +313,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId) -> Re
         .await?;
     let Some(name) = name else { return Ok(false) };
     domain_key::remove_all(tx, project, id).await?;
+    domain_identity::remove_all(tx, project, id).await?;
     tx.execute("delete from domain_names where name = $1 and project_id = $2", args![name.as_str(), project])
         .await?;
     Ok(true)

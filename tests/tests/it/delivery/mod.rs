@@ -2,6 +2,7 @@
 //! what a receiver gets to see.
 
 mod direct;
+mod identities;
 mod interventions;
 mod isolation;
 mod judged;

@@ -17,8 +17,10 @@ use std::time::{Duration, Instant};
 use hyper::header::{HeaderName, HeaderValue};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::dns::Dns;
-use mailwright_mail::ses::api::{Quota, Said, SendAnswer, SignedRequest, quota};
+use mailwright_mail::ses::api::{Quota, SendAnswer, quota};
 use mailwright_mail::ses::config::SesConfig;
+use mailwright_mail::ses::identity::{IdentityAnswer, answered};
+use mailwright_mail::ses::request::{Method, Said, SignedRequest};
 
 use super::next_hop::Trouble;
 use crate::http_client::{Answer, ConfiguredUrl, Error, HttpClient, Request};
@@ -27,6 +29,8 @@ pub(super) use sender::work;
 
 /// How long what the account said counts for further seats. Amazon answers such a question once a second.
 const KNOWN_FOR: Duration = Duration::from_secs(30);
+/// A domain that nobody has registered (RFC 2606), to see what is answered.
+const NOBODYS: &str = "doctor.invalid";
 /// Seconds of the rate that can be saved up.
 const BURST_SECONDS: f64 = 1.0;
 
@@ -142,10 +146,24 @@ pub async fn ses_quota(config: &SesConfig, dns: &Dns, now: Timestamp) -> Result<
     ask(config, &http, now).await.map_err(|closed| closed.error)
 }
 
+/// Whether the key of an account may look at the domains that are registered with it, for whoever looks at the set-up.
+pub async fn ses_identities(config: &SesConfig, dns: &Dns, now: Timestamp) -> Result<(), String> {
+    let http = HttpClient::for_mail(dns.clone());
+    let answer = send(&http, config.get_identity(NOBODYS, now)).await.map_err(|error| error.to_string())?;
+    match answered(answer.status.as_u16(), error_type(&answer), &answer.body) {
+        IdentityAnswer::Known(_) | IdentityAnswer::Exists | IdentityAnswer::Missing => Ok(()),
+        IdentityAnswer::Hindered(_, Said { status, text }) => Err(format!("HTTP {status} {text}")),
+    }
+}
+
 /// Makes a signed request.
-async fn send(http: &HttpClient, signed: SignedRequest) -> Result<Answer, Error> {
+pub(crate) async fn send(http: &HttpClient, signed: SignedRequest) -> Result<Answer, Error> {
     let to = ConfiguredUrl::parse(&signed.url).map_err(Error::Refused)?;
-    let mut request = Request::post(to, signed.body);
+    let mut request = match signed.method {
+        Method::Get => Request::get(to).may_repeat(),
+        Method::Post => Request::post(to, signed.body),
+        Method::Put => Request::new(hyper::Method::PUT, to).with_body(signed.body),
+    };
     for (name, value) in signed.headers {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             request = request.header(name, value);
@@ -155,7 +173,7 @@ async fn send(http: &HttpClient, signed: SignedRequest) -> Result<Answer, Error>
 }
 
 /// The name of the error in an answer.
-fn error_type(answer: &Answer) -> Option<&str> {
+pub(crate) fn error_type(answer: &Answer) -> Option<&str> {
     answer.headers.get("x-amzn-errortype")?.to_str().ok()
 }
 

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use mailwright_core::email::Reason;
-use mailwright_mail::ses::api::{Said, SendAnswer, sent};
+use mailwright_mail::ses::api::{SendAnswer, sent};
+use mailwright_mail::ses::request::Said;
 use mailwright_store::sending::email::Claimed;
 
 use super::{Closed, Ses, error_type, send};

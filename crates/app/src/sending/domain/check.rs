@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::domain::{Domain, FurtherKey, KeyRole};
+use mailwright_core::domain::{Domain, DomainIdentity, FurtherKey, KeyRole};
 use mailwright_core::ids::{DomainId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::domain::RecordCheck;
@@ -12,6 +12,7 @@ use mailwright_store::sending::{domain as store, domain_key};
 use mailwright_store::{Tx, body};
 use serde_json::Value;
 
+use super::identity;
 use super::keys::OVERLAP;
 use super::letters::Letters;
 use super::records::{DomainWithRecords, findings, has_key, is_proven, receives};
@@ -46,7 +47,8 @@ impl App {
         let mut keys = self.read(body!(async |rx| domain_key::of(rx, project, id).await)).await?;
         let outcome = if self.mail_leaves() {
             keys = self.keys_due(project, domain, keys).await?;
-            let checks = self.look_up(domain, &keys).await?;
+            let identities = self.identities(project, id).await?;
+            let checks = self.look_up(domain, &keys, &identities).await?;
             self.outcome(project, domain, &keys, &checks)
         } else {
             // this proves nothing: once mail leaves, a domain without findings has to be proved anew
@@ -65,12 +67,12 @@ impl App {
                 Box::pin(async move { store_outcome(tx, app, &outcome, letters).await })
             })
             .await?;
-        let (stored, keys) = stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
+        let (stored, keys, identities) = stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
         self.0.sending.domain_changes.fetch_add(u64::from(is_other), Ordering::SeqCst);
         if is_lost {
             self.withhold_campaigns(project, domain.name.to_string(), Obstacle::Unverified).await?;
         }
-        Ok(self.with_records(stored, keys))
+        Ok(self.with_records(stored, keys, identities))
     }
 
     /// What follows from the records that were found.
@@ -118,13 +120,16 @@ impl App {
     }
 }
 
+/// A domain with its further keys, and what is known of it with the accounts that it is registered with.
+type Stored = (Domain, Vec<FurtherKey>, Vec<DomainIdentity>);
+
 /// Stores what a check found. `None` where the domain was removed meanwhile.
 async fn store_outcome(
     tx: &mut Tx<'_>,
     app: &App,
     found: &Outcome,
     letters: &Letters,
-) -> Result<Option<(Domain, Vec<FurtherKey>)>> {
+) -> Result<Option<Stored>> {
     let (project, id) = (found.project, found.domain);
     if letters.is_any() {
         // several processes may find out at the same time
@@ -149,6 +154,8 @@ async fn store_outcome(
     }
     // a key that was promoted may be the domain's own by now
     let stored = if found.promoted.is_empty() { Some(stored) } else { store::get(tx, project, id).await? };
+    let Some(stored) = stored else { return Ok(None) };
     let keys = domain_key::of(tx, project, id).await?;
-    Ok(stored.map(|stored| (stored, keys)))
+    let identities = identity::want(tx, app, project, (&stored, &keys), found.at).await?;
+    Ok(Some((stored, keys, identities)))
 }

@@ -55,7 +55,8 @@ impl App {
             return Err(under_way());
         }
         let keys = self.read(body!(async |rx| domain_key::of(rx, number, id).await)).await?;
-        Ok(self.with_records(domain, keys))
+        let identities = self.identities(number, id).await?;
+        Ok(self.with_records(domain, keys, identities))
     }
 
     /// The further keys of a domain, with those that it should have by now: a second one, and new ones where the old

@@ -10,6 +10,7 @@
 
 mod asked;
 mod check;
+mod identity;
 mod keys;
 mod letters;
 mod recheck;
@@ -26,13 +27,15 @@ use mailwright_core::ids::{DomainId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
-use mailwright_store::sending::{campaign, domain as store, domain_key, template};
+use mailwright_store::sending::{campaign, domain as store, domain_identity, domain_key, template};
 use serde_json::Value;
 
 use crate::App;
+use crate::background::runner::Waker;
 use crate::error::{Error, Resource, Result};
 
 pub(crate) use asked::AskedLookUps;
+pub(crate) use identity::{Registrar, Registrations};
 pub(crate) use recheck::Rechecks;
 pub use records::{DomainWithRecords, Record};
 pub(crate) use records::{FoundPolicy, has_key, has_record, status_of, values_of};
@@ -45,15 +48,18 @@ impl App {
     /// The domains of a project, newest first.
     pub async fn domains(&self, project: &Project) -> Result<Vec<DomainWithRecords>> {
         let number = project.number;
-        let (all, keys) = self
-            .read(body!(async |rx| Ok((store::all(rx, number).await?, domain_key::all(rx, number).await?))))
+        let registers = self.registers_domains();
+        let (all, keys, identities) = self
+            .read(body!(async |rx| {
+                let identities = if registers { domain_identity::all(rx, number).await? } else { Vec::new() };
+                Ok((store::all(rx, number).await?, domain_key::all(rx, number).await?, identities))
+            }))
             .await?;
-        let of = |id| keys.iter().filter(|(domain, _)| *domain == id).map(|(_, key)| key.clone()).collect();
         Ok(all
             .into_iter()
             .map(|domain| {
-                let keys = of(domain.id);
-                self.with_records(domain, keys)
+                let (keys, identities) = (of(domain.id, &keys), of(domain.id, &identities));
+                self.with_records(domain, keys, self.configured(identities))
             })
             .collect())
     }
@@ -71,7 +77,7 @@ impl App {
         if !self.mail_leaves() {
             return self.verify_domain(project, domain.id).await;
         }
-        Ok(self.with_records(domain, keys))
+        Ok(self.with_records(domain, keys, Vec::new()))
     }
 
     /// Makes keys and stores the domain; returns it with its further keys. `vouched`: the operator answers for it.
@@ -136,7 +142,14 @@ impl App {
         let number = project.number;
         let domain = self.domain(number, id).await?;
         let _under_way = self.0.sending.asked_look_ups.begin(number)?;
-        self.check_domain(number, &domain).await
+        let checked = self.check_domain(number, &domain).await?;
+        self.0.sending.registrar.waker().wake();
+        Ok(checked)
+    }
+
+    /// Where it is told that accounts are to be asked about domains.
+    pub(crate) fn identity_waker(&self) -> &Waker {
+        self.0.sending.registrar.waker()
     }
 
     /// A domain of a project.
@@ -173,6 +186,11 @@ impl App {
         self.0.sending.domain_changes.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
+}
+
+/// What belongs to a domain, of what belongs to all of a project's.
+fn of<T: Clone>(id: DomainId, all: &[(DomainId, T)]) -> Vec<T> {
+    all.iter().filter(|(domain, _)| *domain == id).map(|(_, one)| one.clone()).collect()
 }
 
 fn too_many() -> Error {

@@ -1,11 +1,12 @@
 //! The DNS records of a domain, and what checks found of them.
 
-use mailwright_core::domain::{Domain, FurtherKey, KeyRole};
+use mailwright_core::domain::{Domain, DomainIdentity, FurtherKey, KeyRole};
 use mailwright_mail::dkim::{KeyType, dkim_record};
 use mailwright_mail::domain::{
     ExpectedRecord, Pointer, PublishedKey, Purpose, RecordCheck, RecordStatus, SenderIdentity, check,
     expected_records,
 };
+use mailwright_mail::ses::identity::EASY_DKIM_ZONE;
 use serde_json::{Value, json};
 
 use crate::App;
@@ -31,14 +32,22 @@ pub struct DomainWithRecords {
     pub records: Vec<Record>,
     /// Its keys beside the one that proves it.
     pub keys: Vec<FurtherKey>,
+    /// What is known of it with the accounts that it is registered with.
+    pub identities: Vec<DomainIdentity>,
 }
 
 impl App {
     /// Looks the records of a domain up.
-    pub(super) async fn look_up(&self, domain: &Domain, keys: &[FurtherKey]) -> Result<Vec<RecordCheck>> {
-        let published = published(domain, keys)?;
-        let reports = self.dmarc_address(domain.id);
-        Ok(check(&self.0.dns, &self.identity(domain, &published, reports.as_deref())).await)
+    pub(super) async fn look_up(
+        &self,
+        domain: &Domain,
+        keys: &[FurtherKey],
+        identities: &[DomainIdentity],
+    ) -> Result<Vec<RecordCheck>> {
+        let (published, aliases) = (published(domain, keys)?, aliases(identities));
+        let (pointers, reports) = (pointers(&aliases), self.dmarc_address(domain.id));
+        let identity = self.identity(domain, &published, reports.as_deref(), &pointers);
+        Ok(check(&self.0.dns, &identity).await)
     }
 
     fn identity<'a>(
@@ -46,6 +55,7 @@ impl App {
         domain: &'a Domain,
         keys: &'a [PublishedKey<'a>],
         dmarc_reports: Option<&'a str>,
+        ses_dkim: &'a [Pointer<'a>],
     ) -> SenderIdentity<'a> {
         let settings = self.settings();
         SenderIdentity {
@@ -60,16 +70,23 @@ impl App {
                 .map(|host| Pointer { label: &settings.domains.tracking_label, host }),
             inbound_host: settings.inbound_host(),
             dmarc_reports,
+            ses_dkim,
         }
     }
 
     /// A domain with its records. One whose key is of an unknown kind has none to create.
-    pub(super) fn with_records(&self, mut domain: Domain, keys: Vec<FurtherKey>) -> DomainWithRecords {
+    pub(super) fn with_records(
+        &self,
+        mut domain: Domain,
+        keys: Vec<FurtherKey>,
+        identities: Vec<DomainIdentity>,
+    ) -> DomainWithRecords {
         domain.verified = domain.may_send(self.mail_leaves());
         let records = match published(&domain, &keys) {
             Ok(published) => {
-                let reports = self.dmarc_address(domain.id);
-                expected_records(&self.identity(&domain, &published, reports.as_deref()))
+                let (reports, aliases) = (self.dmarc_address(domain.id), aliases(&identities));
+                let pointers = pointers(&aliases);
+                expected_records(&self.identity(&domain, &published, reports.as_deref(), &pointers))
             }
             Err(error) => {
                 tracing::error!(%error, table = "domains", domain = %domain.id, "a domain is shown without records");
@@ -77,7 +94,7 @@ impl App {
             }
         };
         let records = records.into_iter().map(|expected| Record::of(expected, &domain.last_check)).collect();
-        DomainWithRecords { domain, records, keys }
+        DomainWithRecords { domain, records, keys, identities }
     }
 }
 
@@ -95,6 +112,26 @@ impl Record {
             expected,
         }
     }
+}
+
+/// The CNAME records that Amazon SES looks for where it signs with keys of its own: what each name begins with, and the
+/// host that it is to lead to. Several transports may lead to one account.
+fn aliases(identities: &[DomainIdentity]) -> Vec<(String, String)> {
+    let mut aliases = Vec::new();
+    for identity in identities {
+        let zone = identity.hosted_zone.as_deref().unwrap_or(EASY_DKIM_ZONE);
+        for token in &identity.tokens {
+            let alias = (format!("{token}._domainkey"), format!("{token}.{zone}"));
+            if !aliases.contains(&alias) {
+                aliases.push(alias);
+            }
+        }
+    }
+    aliases
+}
+
+fn pointers(aliases: &[(String, String)]) -> Vec<Pointer<'_>> {
+    aliases.iter().map(|(label, host)| Pointer { label, host }).collect()
 }
 
 /// Whether the domain may send after a check. If a required record could not be looked up, the result of the earlier
@@ -228,6 +265,7 @@ mod tests {
             tracking: None,
             inbound_host: None,
             dmarc_reports: None,
+            ses_dkim: &[],
         };
         let records = expected_records(&identity);
         records.into_iter().map(|record| RecordCheck { record, status, found: Vec::new() }).collect()

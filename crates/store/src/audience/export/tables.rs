@@ -97,6 +97,7 @@ pub const TABLES_AND_PEOPLE: &[(&str, About)] = &[
     ("version_texts", Nobody),
     ("domains", Nobody),
     ("domain_keys", Nobody),
+    ("domain_identities", Nobody),
     ("rate_windows", Nobody),
     ("public_rate_windows", Nobody),
     ("throttles", Nobody),

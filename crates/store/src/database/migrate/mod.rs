@@ -213,6 +213,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/0054_interventions.sql"),
     },
     Migration {
+        number: 55,
+        name: "identities of domains",
+        sql: include_str!("../../../migrations/0055_domain_identities.sql"),
+    },
+    Migration {
         number: 57,
         name: "warm-up of addresses and domains",
         sql: include_str!("../../../migrations/0057_warm_ups.sql"),

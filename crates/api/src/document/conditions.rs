@@ -2,6 +2,7 @@
 //! which names a text can be.
 
 use mailwright_core::custom_data::{self, MAX_KEY};
+use mailwright_core::domain::IdentityStatus;
 use mailwright_core::event::MAX_EVENT_NAME;
 use mailwright_core::filter::{self, Activity, MAX_CONDITIONS, MAX_TEXT};
 use mailwright_core::header::MAX_NAME;
@@ -361,8 +362,15 @@ fn of_answers() -> Vec<(&'static str, Value)> {
             "RecordView",
             json!({ "properties": {
             "type": one_of(json!(["TXT", "CNAME", "MX"])),
-            "purpose": one_of(json!(["dkim", "spf", "dmarc", "return_path", "tracking", "inbound"])),
+            "purpose": one_of(json!(["dkim", "spf", "dmarc", "return_path", "tracking", "inbound", "ses_dkim"])),
             "status": one_of(json!(["found", "missing", "mismatch", "unavailable", "unchecked"])),
+        } }),
+        ),
+        (
+            "DomainIdentityView",
+            json!({ "properties": {
+            "status": one_of(json!(IdentityStatus::ALL.map(IdentityStatus::as_str))),
+            "signedWith": one_of(json!(["own_key", "easy_dkim", null])),
         } }),
         ),
         (

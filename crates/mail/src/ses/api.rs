@@ -1,4 +1,4 @@
-//! The requests to Amazon SES and what its answers mean.
+//! The requests to Amazon SES that mail needs, and what their answers mean.
 //!
 //! Mail is sent with `SendEmail` of version 2 of the API, the message as it is. What the account may send is asked with
 //! `GetSendQuota` of version 1, which every endpoint has.

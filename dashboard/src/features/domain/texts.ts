@@ -50,6 +50,7 @@ export const t = texts({
       return_path: 'Bounces (return path)',
       tracking: 'Tracked links',
       inbound: 'Mail that comes in',
+      ses_dkim: 'Signature of Amazon SES',
     } satisfies Record<DnsRecord['purpose'], string>,
     purposeTexts: {
       dkim: 'Proves that the mail is yours. The domain cannot send without it.',
@@ -58,6 +59,7 @@ export const t = texts({
       return_path: 'Lets bounces come back under your own name, so that SPF passes for it.',
       tracking: 'Lets tracked links begin with your own name. The proxy needs a certificate for it first.',
       inbound: 'Brings the domain’s mail here. Publish it only if that is wanted: it replaces your present mail server.',
+      ses_dkim: 'Lets Amazon SES sign with keys of its own. It takes mail from the domain once it has found these records.',
     } satisfies Record<DnsRecord['purpose'], string>,
     states: {
       found: 'Found',
@@ -112,6 +114,7 @@ export const t = texts({
       return_path: 'Unzustellbares (Return-Path)',
       tracking: 'Verfolgte Links',
       inbound: 'Eingehende Mails',
+      ses_dkim: 'Signatur von Amazon SES',
     } satisfies Record<DnsRecord['purpose'], string>,
     purposeTexts: {
       dkim: 'Beweist, dass die Mail von dir ist. Ohne ihn kann die Domain nicht senden.',
@@ -120,6 +123,7 @@ export const t = texts({
       return_path: 'Lässt Unzustellbares unter deinem eigenen Namen zurückkommen, damit SPF dafür gilt.',
       tracking: 'Lässt verfolgte Links mit deinem eigenen Namen beginnen. Der Proxy braucht vorher ein Zertifikat dafür.',
       inbound: 'Bringt die Mails der Domain hierher. Nur anlegen, wenn das gewollt ist: Er ersetzt deinen jetzigen Mailserver.',
+      ses_dkim: 'Lässt Amazon SES mit eigenen Schlüsseln signieren. Es nimmt Mails der Domain an, sobald es diese Einträge gefunden hat.',
     } satisfies Record<DnsRecord['purpose'], string>,
     states: {
       found: 'Gefunden',

@@ -5,6 +5,9 @@
 //! key of its own for a domain, so several projects may add one name. A domain that `bootstrap` made is vouched for by
 //! the operator and stays verified.
 //!
+//! A domain whose record was found is registered with the accounts of Amazon SES that mail leaves by, where the operator
+//! wants that (`identity/`).
+//!
 //! Mail for a domain is taken when its MX record points here, as the last check found that answered. Under the capture
 //! transport nothing is looked up, and mail for every domain of a project is taken that somebody brings.
 

@@ -12,6 +12,7 @@ mod copies;
 mod custom_data;
 mod delivery;
 mod domain_keys;
+mod domain_records;
 mod domains;
 mod edge;
 mod editor;

@@ -106,6 +106,9 @@ pub(crate) struct RecordView {
     status: &'static str,
     /// The values found at the last check.
     found: Vec<String>,
+    /// What is different about the record, and what to do about it, in a sentence or two. Null where it was found, or not
+    /// looked for yet.
+    difference: Option<String>,
 }
 
 impl DomainView {
@@ -134,6 +137,7 @@ impl DomainView {
                     required: record.expected.required,
                     status: record.status.map_or("unchecked", |status| status.as_str()),
                     found: record.found,
+                    difference: record.difference,
                 })
                 .collect(),
             identities: identities.into_iter().map(DomainIdentityView::from).collect(),

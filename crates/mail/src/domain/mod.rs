@@ -3,10 +3,20 @@
 //! Only the DKIM key decides whether a domain is verified: it alone proves that the project controls the domain. The
 //! other records make receivers trust the mail and are reported the same way.
 
+pub mod difference;
+mod values;
+
 use futures_util::future::join_all;
 use mailwright_core::dmarc::{self, DmarcPolicy};
 
+use self::values::{allows, is_policy, serves_for_mail, tag};
+pub use self::values::{policy, same_host};
 use crate::dns::{Dns, DnsError};
+
+/// Most values that are kept because they may be what was meant for a record.
+const MOST_NEAR: usize = 3;
+/// Most bytes of such a value.
+const MAX_NEAR: usize = 512;
 
 /// The purpose of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,6 +91,13 @@ pub struct ExpectedRecord {
     pub required: bool,
 }
 
+impl ExpectedRecord {
+    /// The name that it has where a DNS service adds the domain to names that end with it already.
+    pub fn doubled_name(&self, domain: &str) -> String {
+        format!("{}.{domain}", self.name)
+    }
+}
+
 /// The result of looking up an expected record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecordStatus {
@@ -123,6 +140,17 @@ pub struct RecordCheck {
     pub status: RecordStatus,
     /// The values found at the name, those of other purposes left out.
     pub found: Vec<String>,
+    /// What tells why it is missing.
+    pub hints: Hints,
+}
+
+/// What a check notes of a record that is missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// TXT records at the name that may be meant for it and are nothing that receivers read, shortened.
+    pub near: Vec<String>,
+    /// Whether it is at the name with the domain twice, as DNS services make it that add the domain themselves.
+    pub is_doubled: bool,
 }
 
 /// A DKIM key, as it is published.
@@ -221,41 +249,73 @@ pub async fn check(dns: &Dns, id: &SenderIdentity<'_>) -> Vec<RecordCheck> {
 }
 
 async fn check_record(dns: &Dns, id: &SenderIdentity<'_>, record: ExpectedRecord) -> RecordCheck {
-    let answer = match record.purpose {
-        Purpose::ReturnPath | Purpose::Tracking | Purpose::SesDkim => {
-            dns.cname(&record.name).await.map(|target| vec![target])
-        }
-        Purpose::Inbound => {
-            let hosts = dns.mx(&record.name).await;
-            hosts.map(|hosts| hosts.into_iter().map(|(_, host)| host).collect())
-        }
-        Purpose::Dkim | Purpose::Spf | Purpose::Dmarc => dns.txt(&record.name).await,
-    };
-    let mut found = match answer {
-        Ok(found) => found,
+    let values = match look_up(dns, record.kind, &record.name).await {
+        Ok(values) => values,
         Err(DnsError::NotFound) => Vec::new(),
         Err(DnsError::Unavailable(_)) => {
-            return RecordCheck { record, status: RecordStatus::Unavailable, found: Vec::new() };
+            let (status, found, hints) = (RecordStatus::Unavailable, Vec::new(), Hints::default());
+            return RecordCheck { record, status, found, hints };
         }
     };
     // Other TXT records at the name, such as those that prove ownership to others, have nothing to do with this.
-    found.retain(|value| is_of(record.purpose, value));
-    let serves = match record.purpose {
-        // Of several records receivers take any, or none (RFC 6376 section 3.6.2.2, RFC 7208 section 4.5, RFC 7489
-        // section 6.6.3).
-        Purpose::Dkim => found.len() == 1 && serves_for_mail(&found[0], &record.value),
-        Purpose::Spf => found.len() == 1 && id.spf_mechanism.is_some_and(|wanted| allows(&found[0], wanted)),
-        Purpose::Dmarc => found.len() == 1 && is_policy(&found[0]),
-        Purpose::ReturnPath | Purpose::Tracking | Purpose::Inbound | Purpose::SesDkim => {
-            found.iter().any(|target| same_host(target, &record.value))
-        }
-    };
-    let status = match (serves, found.is_empty()) {
+    let (found, others): (Vec<_>, Vec<_>) =
+        values.into_iter().partition(|value| is_of(record.purpose, value));
+    let status = match (serves(&record, id, &found), found.is_empty()) {
         (true, _) => RecordStatus::Found,
         (false, true) => RecordStatus::Missing,
         (false, false) => RecordStatus::Mismatch,
     };
-    RecordCheck { record, status, found }
+    let mut hints = Hints::default();
+    if status == RecordStatus::Missing {
+        hints.near = near(record.purpose, others);
+        hints.is_doubled = hints.near.is_empty() && is_doubled(dns, id, &record).await;
+    }
+    RecordCheck { record, status, found, hints }
+}
+
+/// The values of the records of a name.
+async fn look_up(dns: &Dns, kind: RecordType, name: &str) -> Result<Vec<String>, DnsError> {
+    match kind {
+        RecordType::Txt => dns.txt(name).await,
+        RecordType::Cname => dns.cname(name).await.map(|target| vec![target]),
+        RecordType::Mx => {
+            let hosts = dns.mx(name).await;
+            hosts.map(|hosts| hosts.into_iter().map(|(_, host)| host).collect())
+        }
+    }
+}
+
+/// Whether what was found does what the record should do.
+fn serves(record: &ExpectedRecord, id: &SenderIdentity<'_>, found: &[String]) -> bool {
+    // Of several records receivers take any, or none (RFC 6376 section 3.6.2.2, RFC 7208 section 4.5, RFC 7489
+    // section 6.6.3).
+    let only = if let [only] = found { only.as_str() } else { "" };
+    match record.purpose {
+        Purpose::Dkim => serves_for_mail(only, &record.value),
+        Purpose::Spf => id.spf_mechanism.is_some_and(|wanted| allows(only, wanted)),
+        Purpose::Dmarc => is_policy(only),
+        Purpose::ReturnPath | Purpose::Tracking | Purpose::Inbound | Purpose::SesDkim => {
+            found.iter().any(|target| same_host(target, &record.value))
+        }
+    }
+}
+
+/// Whether the record is where DNS services put it that add the domain to names that have it already.
+async fn is_doubled(dns: &Dns, id: &SenderIdentity<'_>, record: &ExpectedRecord) -> bool {
+    let found = look_up(dns, record.kind, &record.doubled_name(id.domain)).await.unwrap_or_default();
+    let found: Vec<_> = found.into_iter().filter(|value| is_of(record.purpose, value)).collect();
+    serves(record, id, &found)
+}
+
+/// Those of the other values at a name that may be meant for a purpose.
+fn near(purpose: Purpose, others: Vec<String>) -> Vec<String> {
+    // what else is at the name of the domain itself is for others
+    let may_be = |value: &String| purpose != Purpose::Spf || value.to_ascii_lowercase().contains("spf1");
+    let shortened = |mut value: String| {
+        value.truncate(value.floor_char_boundary(MAX_NEAR));
+        value
+    };
+    others.into_iter().filter(may_be).take(MOST_NEAR).map(shortened).collect()
 }
 
 /// Whether a value is meant for the purpose at all.
@@ -271,60 +331,6 @@ pub fn is_of(purpose: Purpose, value: &str) -> bool {
         Purpose::Dmarc => begins("v=DMARC1"),
         Purpose::ReturnPath | Purpose::Tracking | Purpose::Inbound | Purpose::SesDkim => true,
     }
-}
-
-/// The value of a tag in a list such as `v=DKIM1; k=rsa; p=...` (RFC 6376 section 3.2), without any white space: keys
-/// are pasted in pieces.
-fn tag(record: &str, wanted: &str) -> Option<String> {
-    record.split(';').find_map(|pair| {
-        let (name, value) = pair.split_once('=')?;
-        (name.trim() == wanted).then(|| value.split_whitespace().collect())
-    })
-}
-
-/// Whether two records hold the same key. An empty one is a key that was withdrawn, which never serves.
-fn same_key(found: &str, expected: &str) -> bool {
-    let kind = |record| tag(record, "k").unwrap_or_else(|| "rsa".to_owned()).to_ascii_lowercase();
-    let key = tag(found, "p").filter(|key| !key.is_empty());
-    // where there is a version, it comes first (RFC 6376 section 3.6.1)
-    let version =
-        tag(found, "v").is_none_or(|version| version == "DKIM1" && found.trim_start().starts_with('v'));
-    version && key.is_some() && key == tag(expected, "p") && kind(found) == kind(expected)
-}
-
-/// Whether a key's record holds the expected key, and lets it sign mail as we do: with SHA-256 (`h`), and mail (`s`).
-fn serves_for_mail(found: &str, expected: &str) -> bool {
-    let lists = |wanted: &str, of: &[&str]| {
-        tag(found, wanted)
-            .is_none_or(|list| list.split(':').any(|item| of.contains(&&*item.to_ascii_lowercase())))
-    };
-    same_key(found, expected) && lists("h", &["sha256"]) && lists("s", &["*", "email"])
-}
-
-/// What a DMARC record asks receivers to do with mail that fails: `none`, `quarantine` or `reject`. Nothing where it is no
-/// record that they heed.
-pub fn policy(record: &str) -> Option<String> {
-    is_policy(record).then(|| tag(record, "p"))?.map(|policy| policy.to_ascii_lowercase())
-}
-
-/// Whether a DMARC record says what receivers should do; they read the version as it is written (RFC 7489 section 6.3).
-fn is_policy(record: &str) -> bool {
-    record.trim_start().starts_with("v=DMARC1") && DmarcPolicy::of_record(record).is_some()
-}
-
-/// Whether an SPF record contains the mechanism, and lets pass what matches it. Nothing after `all` is looked at.
-fn allows(record: &str, mechanism: &str) -> bool {
-    let wanted = mechanism.trim().trim_start_matches('+');
-    let is_all = |term: &str| term.trim_start_matches(['+', '-', '~', '?']).eq_ignore_ascii_case("all");
-    record
-        .split_whitespace()
-        .take_while(|term| !is_all(term))
-        .any(|term| term.strip_prefix('+').unwrap_or(term).eq_ignore_ascii_case(wanted))
-}
-
-/// Whether two names are those of one host: upper and lower case, and a final dot, are nothing.
-pub fn same_host(a: &str, b: &str) -> bool {
-    a.trim_end_matches('.').eq_ignore_ascii_case(b.trim_end_matches('.'))
 }
 
 #[cfg(test)]

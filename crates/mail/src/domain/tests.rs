@@ -1,3 +1,4 @@
+use super::values::same_key;
 use super::*;
 
 const KEY: &str = "v=DKIM1; k=rsa; p=MIIBIjANBg+/kq==";
@@ -108,6 +109,9 @@ fn spf_records_are_searched_for_the_mechanism() {
     ] {
         assert_eq!(allows(record, "include:spf.example.net"), serves, "{record}");
     }
+    let both = "v=spf1 ip4:192.0.2.1 a mx include:spf.example.net ~all";
+    assert!(allows(both, "include:spf.example.net +ip4:192.0.2.1"));
+    assert!(!allows(both, "include:spf.example.net ip4:192.0.2.2"));
 }
 
 #[test]

@@ -50,6 +50,14 @@ export function Records({ records, isUnproven }: { records: readonly DnsRecord[]
               <dd className="min-w-0">
                 <Copyable text={record.value} what={`${t.purposes[record.purpose]}: ${t.value}`} />
               </dd>
+              {record.difference != null && (
+                <>
+                  <dt className="text-muted">{t.difference}</dt>
+                  <dd className="min-w-0 max-w-prose break-words" lang="en">
+                    {record.difference}
+                  </dd>
+                </>
+              )}
               {record.status === 'mismatch' && record.found.length > 0 && (
                 <>
                   <dt className="text-muted">{t.found}</dt>

@@ -42,6 +42,7 @@ export const t = texts({
     copyAll: 'Copy as zone file',
     zoneFile: 'the records as a zone file',
     found: 'Found there instead',
+    difference: 'What to do',
     adminOnly: 'Owners and admins add and remove domains.',
     purposes: {
       dkim: 'Signature (DKIM)',
@@ -106,6 +107,7 @@ export const t = texts({
     copyAll: 'Als Zonendatei kopieren',
     zoneFile: 'die Einträge als Zonendatei',
     found: 'Stattdessen gefunden',
+    difference: 'Was zu tun ist',
     adminOnly: 'Inhaber und Admins fügen Domains hinzu und entfernen sie.',
     purposes: {
       dkim: 'Signatur (DKIM)',

@@ -2,8 +2,9 @@
 
 use mailwright_core::domain::{Domain, DomainIdentity, FurtherKey, KeyRole};
 use mailwright_mail::dkim::{KeyType, dkim_record};
+use mailwright_mail::domain::difference::difference;
 use mailwright_mail::domain::{
-    ExpectedRecord, Pointer, PublishedKey, Purpose, RecordCheck, RecordStatus, SenderIdentity, check,
+    ExpectedRecord, Hints, Pointer, PublishedKey, Purpose, RecordCheck, RecordStatus, SenderIdentity, check,
     expected_records,
 };
 use mailwright_mail::ses::identity::EASY_DKIM_ZONE;
@@ -21,6 +22,8 @@ pub struct Record {
     pub status: Option<RecordStatus>,
     /// The values found.
     pub found: Vec<String>,
+    /// What is different about the record, and what to do about it; `None` where nothing is, or nothing is known.
+    pub difference: Option<String>,
 }
 
 /// A domain with its records.
@@ -93,24 +96,27 @@ impl App {
                 Vec::new()
             }
         };
-        let records = records.into_iter().map(|expected| Record::of(expected, &domain.last_check)).collect();
+        let records = records.into_iter().map(|expected| Record::of(expected, &domain)).collect();
         DomainWithRecords { domain, records, keys, identities }
     }
 }
 
 impl Record {
-    /// A record with what the findings of a check say of it.
-    fn of(expected: ExpectedRecord, findings: &Value) -> Self {
+    /// A record with what the last check of its domain says of it.
+    fn of(expected: ExpectedRecord, domain: &Domain) -> Self {
         let is_of = |finding: &&Value| {
             finding["name"] == expected.name && finding["purpose"] == expected.purpose.as_str()
         };
-        let finding = findings.as_array().and_then(|findings| findings.iter().find(is_of));
-        let values = finding.and_then(|finding| finding["found"].as_array()).into_iter().flatten();
-        Self {
-            status: finding.and_then(|finding| RecordStatus::parse(finding["status"].as_str()?)),
-            found: values.filter_map(|value| value.as_str().map(str::to_owned)).collect(),
-            expected,
-        }
+        let finding = domain.last_check.as_array().and_then(|findings| findings.iter().find(is_of));
+        let status = finding.and_then(|finding| RecordStatus::parse(finding["status"].as_str()?));
+        let found = finding.map_or_else(Vec::new, |finding| texts(&finding["found"]));
+        let hints = finding.map_or_else(Hints::default, |finding| Hints {
+            near: texts(&finding["near"]),
+            is_doubled: finding["doubled"] == true,
+        });
+        let name = domain.name.as_str();
+        let difference = status.and_then(|status| difference(&expected, name, status, &found, &hints));
+        Self { expected, status, found, difference }
     }
 }
 
@@ -132,6 +138,11 @@ fn aliases(identities: &[DomainIdentity]) -> Vec<(String, String)> {
 
 fn pointers(aliases: &[(String, String)]) -> Vec<Pointer<'_>> {
     aliases.iter().map(|(label, host)| Pointer { label, host }).collect()
+}
+
+/// The texts in a list.
+fn texts(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(|value| value.as_str().map(str::to_owned)).collect()
 }
 
 /// Whether the domain may send after a check. If a required record could not be looked up, the result of the earlier
@@ -165,6 +176,8 @@ pub(super) fn findings(checks: &[RecordCheck], before: &Value) -> Value {
                 "purpose": c.record.purpose.as_str(),
                 "status": c.status.as_str(),
                 "found": c.found,
+                "near": c.hints.near,
+                "doubled": c.hints.is_doubled,
                 "was_found": c.status == RecordStatus::Unavailable
                     && any_found(before, |finding| finding["name"] == c.record.name && is_of(finding, c.record.purpose)),
             })
@@ -254,6 +267,10 @@ fn published<'a>(domain: &'a Domain, keys: &'a [FurtherKey]) -> Result<Vec<Publi
 
 #[cfg(test)]
 mod tests {
+    use mailwright_core::address::DomainName;
+    use mailwright_core::ids::DomainId;
+    use mailwright_core::time::Timestamp;
+
     use super::*;
 
     fn checks(status: RecordStatus) -> Vec<RecordCheck> {
@@ -268,7 +285,8 @@ mod tests {
             ses_dkim: &[],
         };
         let records = expected_records(&identity);
-        records.into_iter().map(|record| RecordCheck { record, status, found: Vec::new() }).collect()
+        let check = |record| RecordCheck { record, status, found: Vec::new(), hints: Hints::default() };
+        records.into_iter().map(check).collect()
     }
 
     #[test]
@@ -284,13 +302,36 @@ mod tests {
         }
     }
 
+    /// A domain of which a check found this.
+    fn domain(last_check: Value) -> Domain {
+        let now = Timestamp(0);
+        Domain {
+            id: DomainId::new(now, [1; 10]),
+            name: DomainName::parse("example.com").unwrap(),
+            verified: false,
+            vouched: false,
+            selector: "mw1".into(),
+            key_type: "rsa".into(),
+            public_key: "p1".into(),
+            last_check,
+            key_created_at: now,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
     #[test]
     fn what_a_check_found_is_read_back() {
         for status in RecordStatus::ALL {
-            let checks = checks(status);
-            let stored = findings(&checks, &Value::Null);
-            let read = checks.into_iter().map(|check| Record::of(check.record, &stored).status);
-            assert!(read.into_iter().all(|read| read == Some(status)), "{status:?}");
+            let mut checks = checks(status);
+            checks[0].hints.is_doubled = true;
+            let domain = domain(findings(&checks, &Value::Null));
+            let read: Vec<_> = checks.into_iter().map(|check| Record::of(check.record, &domain)).collect();
+            assert!(read.iter().all(|read| read.status == Some(status)), "{status:?}");
+            assert_eq!(read[0].difference.is_some(), status != RecordStatus::Found, "{:?}", read[0]);
+            let is_told =
+                read[0].difference.as_ref().is_some_and(|told| told.contains("example.com.example.com"));
+            assert_eq!(is_told, status == RecordStatus::Missing);
         }
         let (mut found, policy) = (checks(RecordStatus::Found), "v=DMARC1; p=reject");
         found[1].found = vec![policy.to_owned()];
@@ -301,6 +342,7 @@ mod tests {
         assert_eq!(of(&checks(RecordStatus::Unavailable)), FoundPolicy::Unknown);
         assert_eq!(FoundPolicy::of(&Value::Null), FoundPolicy::Unknown);
         let unchecked = checks(RecordStatus::Found).remove(0).record;
-        assert_eq!(Record::of(unchecked, &Value::Null).status, None);
+        let unchecked = Record::of(unchecked, &domain(Value::Null));
+        assert_eq!((unchecked.status, unchecked.difference), (None, None));
     }
 }

@@ -1,0 +1,151 @@
+//! What is different about a record that a check did not find as it should be, and what to do about it, in words.
+
+mod key;
+mod spf;
+#[cfg(test)]
+mod tests;
+mod wording;
+
+use mailwright_core::dmarc::DmarcPolicy;
+
+use self::wording::{OTHER, is_wrapping, several, shown, wrapped};
+use super::values::{same_host, tag};
+use super::{ExpectedRecord, Hints, Purpose, RecordStatus, RecordType, is_of};
+
+/// Says in plain words what is different about a record, and what to do; `None` where it is as it should be. `domain` is
+/// the sender domain, `found` and `hints` are what the check noted.
+pub fn difference(
+    record: &ExpectedRecord,
+    domain: &str,
+    status: RecordStatus,
+    found: &[String],
+    hints: &Hints,
+) -> Option<String> {
+    match status {
+        RecordStatus::Found => None,
+        RecordStatus::Unavailable => Some(format!(
+            "The name server gave no answer about {}, so nothing is known of the record. It is looked for again at the \
+             next check. If this stays, look whether the name servers of the domain answer.",
+            record.name
+        )),
+        RecordStatus::Missing => Some(missing(record, domain, hints)),
+        RecordStatus::Mismatch => Some(mismatch(record, domain, found)),
+    }
+}
+
+fn missing(record: &ExpectedRecord, domain: &str, hints: &Hints) -> String {
+    let (kind, name) = (record.kind.as_str(), record.name.as_str());
+    if hints.is_doubled {
+        let doubled = record.doubled_name(domain);
+        let short = name.strip_suffix(domain).map_or(name, |rest| rest.trim_end_matches('.'));
+        let short = if short.is_empty() { "@" } else { short };
+        return format!(
+            "The record is at {doubled}: the DNS service adds the domain to each name by itself. Enter the name as {short} \
+             there."
+        );
+    }
+    if let Some(value) = hints.near.first() {
+        return unread(record, value);
+    }
+    format!(
+        "There is no {kind} record at {name}. Create it with the value that is given here. It can take an hour, or longer, \
+         until a new record is found."
+    )
+}
+
+/// What is wrong with a TXT record that is at the name and that receivers do not read.
+fn unread(record: &ExpectedRecord, value: &str) -> String {
+    let begin = record.value.split(';').next().unwrap_or_default();
+    let begin = begin.split_whitespace().next().unwrap_or_default();
+    let without: String = value.chars().filter(|c| !is_wrapping(*c)).collect();
+    if without != value && is_of(record.purpose, &without) {
+        return wrapped();
+    }
+    if record.purpose == Purpose::Dkim {
+        let bare: String = value.split_whitespace().collect();
+        return if tag(&record.value, "p").is_some_and(|key| key == bare) {
+            format!(
+                "The record has the key alone. The value has to begin with {begin}, and have the key after p=."
+            )
+        } else {
+            format!(
+                "The record at the name is no key, since it has no p=: {}. It has to begin with {begin}.",
+                shown(value)
+            )
+        };
+    }
+    format!(
+        "The record at the name does not begin with {begin}, so receivers do not read it: {}. Write the value that is given \
+         here.",
+        shown(value)
+    )
+}
+
+fn mismatch(record: &ExpectedRecord, domain: &str, found: &[String]) -> String {
+    match (record.kind, record.purpose) {
+        (RecordType::Cname, _) => pointer(record, domain, found),
+        (RecordType::Mx, _) => mail_servers(record, domain, found),
+        (RecordType::Txt, Purpose::Dkim) => key::difference(found, &record.value),
+        (RecordType::Txt, Purpose::Spf) => spf::difference(found, &record.value),
+        (RecordType::Txt, Purpose::Dmarc) => dmarc(found),
+        (RecordType::Txt, _) => OTHER.to_owned(),
+    }
+}
+
+fn pointer(record: &ExpectedRecord, domain: &str, found: &[String]) -> String {
+    let Some(target) = found.first() else { return OTHER.to_owned() };
+    if is_with_domain(target, &record.value, domain) {
+        return with_domain(target, &record.value);
+    }
+    format!("{} points to {target}, and has to point to {}.", record.name, record.value)
+}
+
+fn mail_servers(record: &ExpectedRecord, domain: &str, found: &[String]) -> String {
+    if found.iter().all(String::is_empty) {
+        return format!(
+            "{domain} says that it takes no mail (a null MX record). If its mail is to come here, put {} in the place of it.",
+            record.value
+        );
+    }
+    if let Some(host) = found.iter().find(|host| is_with_domain(host, &record.value, domain)) {
+        return with_domain(host, &record.value);
+    }
+    format!(
+        "Mail for {domain} goes to {}. Only if it is to come here instead, put {} in the place of that.",
+        found.join(", "),
+        record.value
+    )
+}
+
+/// Whether a target is the expected one with the sender domain behind it.
+fn is_with_domain(target: &str, expected: &str, domain: &str) -> bool {
+    same_host(target, &format!("{}.{domain}", expected.trim_end_matches('.')))
+}
+
+fn with_domain(target: &str, expected: &str) -> String {
+    format!(
+        "The record points to {target}: the DNS service added the domain to the value. Enter it with a dot at its end, as \
+         {}.",
+        expected.trim_end_matches('.')
+    )
+}
+
+fn dmarc(found: &[String]) -> String {
+    let [found] = found else {
+        return several(found.len(), "DMARC", "heed none of them (RFC 7489 section 6.6.3)");
+    };
+    let start: String = found.trim_start().chars().take("v=DMARC1".len()).collect();
+    if start != "v=DMARC1" {
+        return format!(
+            "The record begins with {start}. Receivers read it only if it begins with v=DMARC1, in these letters."
+        );
+    }
+    match tag(found, "p") {
+        None => "The record has no p, so it says nothing. Add p=none, p=quarantine or p=reject.".to_owned(),
+        Some(policy) if DmarcPolicy::of_record(found).is_none() => format!(
+            "The record says p={}, which receivers do not know. It has to be none, quarantine or reject.",
+            shown(&policy)
+        ),
+        Some(_) => OTHER.to_owned(),
+    }
+}

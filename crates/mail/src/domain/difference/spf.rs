@@ -1,0 +1,79 @@
+//! What is different about an SPF record (RFC 7208), and which one to write instead.
+
+use super::wording::{OTHER, several};
+use crate::domain::values::{allows, is_all};
+
+/// Most terms of a record that receivers look up (RFC 7208 section 4.6.4).
+const MOST_LOOK_UPS: usize = 10;
+/// The terms that they look up.
+const LOOKED_UP: [&str; 6] = ["include", "a", "mx", "ptr", "exists", "redirect"];
+
+/// Says what is different about the SPF records of a domain.
+pub(super) fn difference(found: &[String], expected: &str) -> String {
+    let mechanisms = mechanisms(expected);
+    let [found] = found else {
+        return format!(
+            "{} It has to contain {mechanisms}, and what the others contain.",
+            several(found.len(), "SPF", "heed none of them (RFC 7208 section 4.5)")
+        );
+    };
+    let wanted: Vec<&str> = mechanisms.split_whitespace().collect();
+    let missing = wanted.iter().copied().find(|term| !allows(found, term));
+    let Some(missing) = missing else { return OTHER.to_owned() };
+    let fixed = with(found, &wanted);
+    let why = match found.split_whitespace().find(|term| is_same(term, missing)) {
+        Some(term) if lets_pass(term) => {
+            format!("{missing} stands behind all, and receivers look at nothing behind that.")
+        }
+        Some(term) => format!("{term} does not let the mail pass. It has to be {missing}."),
+        None => format!("The record does not contain {missing}."),
+    };
+    let look_ups = fixed.split_whitespace().filter(|term| is_looked_up(term)).count();
+    let limit = if look_ups > MOST_LOOK_UPS {
+        format!(
+            " It has {look_ups} terms that receivers look up, and they refuse more than {MOST_LOOK_UPS} (RFC 7208 section \
+             4.6.4): take some out that nobody needs."
+        )
+    } else {
+        String::new()
+    };
+    format!("{why} Write instead: {fixed}{limit}")
+}
+
+/// What a record should contain, of one that contains nothing else.
+fn mechanisms(expected: &str) -> String {
+    let terms = expected.split_whitespace().skip(1).filter(|term| !is_all(term));
+    terms.collect::<Vec<_>>().join(" ")
+}
+
+/// A record with some mechanisms before the term that ends it.
+fn with(record: &str, wanted: &[&str]) -> String {
+    let is_wanted = |term: &&str| wanted.iter().any(|wanted| is_same(term, wanted));
+    let terms: Vec<&str> = record.split_whitespace().skip(1).filter(|term| !is_wanted(term)).collect();
+    let ends = |term: &&str| is_all(term) || name(term) == "redirect";
+    let end = terms.iter().position(ends).unwrap_or(terms.len());
+    let (before, after) = terms.split_at(end);
+    format!("v=spf1 {}", [before, wanted, after].concat().join(" "))
+}
+
+/// Whether two terms are the same but for their qualifiers.
+fn is_same(term: &str, other: &str) -> bool {
+    unqualified(term).eq_ignore_ascii_case(unqualified(other))
+}
+
+fn lets_pass(term: &str) -> bool {
+    !term.starts_with(['-', '~', '?'])
+}
+
+fn is_looked_up(term: &str) -> bool {
+    LOOKED_UP.contains(&name(term).as_str())
+}
+
+/// The name of a mechanism or modifier.
+fn name(term: &str) -> String {
+    unqualified(term).split([':', '/', '=']).next().unwrap_or_default().to_ascii_lowercase()
+}
+
+fn unqualified(term: &str) -> &str {
+    term.trim_start_matches(['+', '-', '~', '?'])
+}

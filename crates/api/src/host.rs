@@ -41,7 +41,7 @@ pub(crate) fn of<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
 }
 
 /// A host in small letters, without its port and the dot that ends a complete name.
-fn name(host: &str) -> String {
+pub(crate) fn name(host: &str) -> String {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,

@@ -27,6 +27,7 @@ use crate::feedback::tracking;
 use crate::host;
 use crate::no_room::NoRoom;
 use crate::request_log::{Answered, log};
+use crate::sending::mail_policy;
 use crate::sending::upload::served;
 use crate::visit::{Edge, Learnt, Visit};
 
@@ -114,7 +115,8 @@ pub(crate) struct Manner {
     pub(crate) is_probe: bool,
     /// It needs no key, so its `Host` must be a name of the service, whatever credentials the request has.
     is_keyless: bool,
-    /// It is for recipients of mails, whose links may have an old name.
+    /// It is for recipients of mails, whose links may have an old name, or for mail servers, which ask a name of a sender
+    /// domain.
     pub(crate) is_for_recipients: bool,
     /// Its requests are counted by client.
     pub(crate) is_counted: bool,
@@ -126,7 +128,8 @@ impl Manner {
         let is_tracked = is_under(path, &[tracking::PATH]);
         let is_keyless = is_under(path, &KEYLESS);
         let is_picture = served::is_picture(method, path);
-        let is_for_recipients = is_tracked || is_picture || is_under(path, &subscription::PATHS);
+        let is_asked_elsewhere = is_tracked || is_picture || path == mail_policy::PATH;
+        let is_for_recipients = is_asked_elsewhere || is_under(path, &subscription::PATHS);
         Self {
             is_probe: is_under(path, &PROBES),
             is_keyless,

@@ -3,6 +3,7 @@
 mod base_url;
 mod check;
 mod warm_up;
+mod domains;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use mailwright_store::feedback::inbound::Volume;
 pub use self::base_url::{BaseUrl, BaseUrlError};
 pub use self::check::CheckSettings;
 pub use self::warm_up::WarmUpSettings;
+pub use self::domains::DomainSettings;
 
 /// Settings of the use cases and the worker.
 #[derive(Debug, Clone)]
@@ -277,25 +279,6 @@ pub struct TrackingSettings {
     pub links: Duration,
     /// How fast people are.
     pub timing: Timing,
-}
-
-/// How sender domains are checked.
-#[derive(Debug, Clone)]
-pub struct DomainSettings {
-    /// Time between two checks of a domain.
-    pub check_interval: Duration,
-    /// What SPF records should contain, such as `include:spf.example.net`.
-    pub spf: Option<String>,
-    /// Kind of the keys that prove domains.
-    pub key_type: mailwright_mail::dkim::KeyType,
-    /// Whether domains have a second key, of the other kind.
-    pub second_key: bool,
-    /// After how long new keys are made; `None` for never.
-    pub key_lifetime: Option<Duration>,
-    /// First label of the names under sender domains to which bounces return.
-    pub return_path_label: String,
-    /// First label of the names under sender domains that tracked links have.
-    pub tracking_label: String,
 }
 
 /// How mail comes in.

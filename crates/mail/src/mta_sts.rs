@@ -6,6 +6,9 @@
 
 use std::time::Duration;
 
+use mailwright_core::hex;
+use ring::digest::{SHA256, digest};
+
 /// Most bytes of a policy that are read (RFC 8461 section 3.3 advises a limit).
 pub const MOST_BYTES: usize = 64 * 1024;
 /// Most patterns of mail servers in a policy.
@@ -24,6 +27,22 @@ pub enum Mode {
     Testing,
     /// There is no policy any more.
     None,
+}
+
+impl Mode {
+    /// The mode of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Enforce, Self::Testing, Self::None].into_iter().find(|mode| mode.as_str() == name)
+    }
+
+    /// The name in a policy.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Testing => "testing",
+            Self::None => "none",
+        }
+    }
 }
 
 /// A domain's policy.
@@ -94,17 +113,29 @@ impl Policy {
         if version != Some("STSv1") {
             return Err(PolicyError::Version);
         }
-        let mode = match mode {
-            Some("enforce") => Mode::Enforce,
-            Some("testing") => Mode::Testing,
-            Some("none") => Mode::None,
-            _ => return Err(PolicyError::Mode),
-        };
+        let mode = mode.and_then(Mode::from_name).ok_or(PolicyError::Mode)?;
         let max_age: u64 = max_age.and_then(|value| value.parse().ok()).ok_or(PolicyError::MaxAge)?;
         if servers.len() > MOST_PATTERNS || servers.is_empty() && mode != Mode::None {
             return Err(PolicyError::Servers);
         }
         Ok(Self { mode, max_age: Duration::from_secs(max_age.min(LONGEST)), servers })
+    }
+
+    /// The policy as it is served (section 3.2).
+    pub fn text(&self) -> String {
+        let mut text = format!("version: STSv1\r\nmode: {}\r\n", self.mode.as_str());
+        for server in &self.servers {
+            text.push_str(&format!("mx: {server}\r\n"));
+        }
+        text.push_str(&format!("max_age: {}\r\n", self.max_age.as_secs()));
+        text
+    }
+
+    /// What the record says of it, another for each policy: whoever keeps a former one notices the new one by that.
+    pub fn id(&self) -> String {
+        let mut id = hex::encode(digest(&SHA256, self.text().as_bytes()).as_ref());
+        id.truncate(MOST_ID);
+        id
     }
 
     /// Whether a mail server is one of those that the policy names (section 4.1).
@@ -136,6 +167,26 @@ mod tests {
         for host in ["example.net", "a.b.example.net", ".example.net", "mail.example.com.evil.test", ""] {
             assert!(!policy.names(host), "{host}");
         }
+    }
+
+    #[test]
+    fn a_policy_of_ours_is_read_back_and_has_an_id_of_its_own() {
+        let policy = |mode, host: &str| Policy {
+            mode,
+            max_age: Duration::from_hours(7 * 24),
+            servers: vec![host.to_owned()],
+        };
+        let ours = policy(Mode::Testing, "mx.example.net");
+        assert_eq!(
+            ours.text(),
+            "version: STSv1\r\nmode: testing\r\nmx: mx.example.net\r\nmax_age: 604800\r\n"
+        );
+        assert_eq!(Policy::parse(&ours.text()), Ok(ours.clone()));
+        let record = format!("v=STSv1; id={}", ours.id());
+        assert_eq!(version([record.as_str()]), Some(ours.id().as_str()));
+        assert_eq!(ours.id(), policy(Mode::Testing, "mx.example.net").id());
+        assert_ne!(ours.id(), policy(Mode::Enforce, "mx.example.net").id());
+        assert_ne!(ours.id(), policy(Mode::Testing, "mx2.example.net").id());
     }
 
     #[test]

@@ -362,7 +362,10 @@ fn of_answers() -> Vec<(&'static str, Value)> {
             "RecordView",
             json!({ "properties": {
             "type": one_of(json!(["TXT", "CNAME", "MX"])),
-            "purpose": one_of(json!(["dkim", "spf", "dmarc", "return_path", "tracking", "inbound", "ses_dkim"])),
+            "purpose": one_of(json!([
+                "dkim", "spf", "dmarc", "return_path", "tracking", "inbound", "mta_sts", "mta_sts_host", "tls_reports",
+                "bimi", "ses_dkim",
+            ])),
             "status": one_of(json!(["found", "missing", "mismatch", "unavailable", "unchecked"])),
         } }),
         ),

@@ -73,7 +73,7 @@ pub(crate) async fn link(
     (StatusCode::FOUND, [(header::LOCATION, location)]).into_response()
 }
 
-/// Ask whether a name is one for tracked links
+/// Ask whether a name is one for tracked links, or for the policy about a domain's mail
 ///
 /// For proxies that get a certificate when a name is first asked for, such as Caddy with `on_demand_tls`.
 #[utoipa::path(get, path = "/t/host", tag = "Recipients", operation_id = "trackedHost",
@@ -83,7 +83,7 @@ pub(crate) async fn link(
         (status = 404, description = "It belongs to none")))]
 pub(crate) async fn host(State(app): State<App>, params: Params) -> Result<StatusCode, ApiError> {
     let is_known = match params.text("domain") {
-        Some(name) => app.is_tracking_host(name).await?,
+        Some(name) => app.is_tracking_host(name).await? || app.mail_policy(name).await?.is_some(),
         None => false,
     };
     Ok(if is_known { StatusCode::NO_CONTENT } else { StatusCode::NOT_FOUND })

@@ -9,6 +9,7 @@ pub(crate) mod edited;
 pub(crate) mod email;
 pub(crate) mod held;
 pub(crate) mod idempotency;
+pub(crate) mod mail_policy;
 pub(crate) mod send;
 pub(crate) mod template;
 pub(crate) mod template_figures;

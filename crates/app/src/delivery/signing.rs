@@ -148,6 +148,7 @@ fn open_second(
 
 #[cfg(test)]
 mod tests {
+    use mailwright_mail::mta_sts::Mode;
     use serde_json::json;
 
     use super::*;
@@ -178,6 +179,8 @@ mod tests {
                 key_lifetime: None,
                 return_path_label: "bounce".into(),
                 tracking_label: "track".into(),
+                mta_sts: Mode::None,
+                tls_reports_to: None,
             };
             let open = |stored, second| open(&settings, &secret, "acme.test", stored, second);
             let (other, _) = SigningKey::generate(kind.other()).unwrap();

@@ -33,7 +33,7 @@ use crate::App;
 use crate::http_client::HttpClient;
 use crate::sending::campaign::runner::Hints;
 use crate::sending::content::Contents;
-use crate::sending::domain::{AskedLookUps, Registrar};
+use crate::sending::domain::{AskedLookUps, MailPolicy, Registrar};
 use crate::sending::email::Told;
 use crate::sending::key_pool::KeyPool;
 use crate::sending::upload::places::Places;
@@ -47,6 +47,8 @@ pub(crate) struct State {
     key_pool: KeyPool,
     asked_look_ups: AskedLookUps,
     registrar: Registrar,
+    /// The policy about mail for sender domains, if there is one.
+    mail_policy: Option<MailPolicy>,
     campaigns: Hints,
     upload: upload::State,
     /// Who may render a mail now that somebody edits.
@@ -67,6 +69,7 @@ impl State {
             key_pool: KeyPool::default(),
             asked_look_ups: AskedLookUps::default(),
             registrar: Registrar::new(http),
+            mail_policy: MailPolicy::of(settings),
             campaigns: Hints::default(),
             upload: upload::State::new(dns, &settings.uploads),
             editing: Places::default(),

@@ -4,14 +4,20 @@
 //! other records make receivers trust the mail and are reported the same way.
 
 pub mod difference;
+mod parts;
+mod status;
 mod values;
 
 use futures_util::future::join_all;
 use mailwright_core::dmarc::{self, DmarcPolicy};
 
-use self::values::{allows, is_policy, serves_for_mail, tag};
-pub use self::values::{policy, same_host};
+pub use self::parts::{Pointer, PublishedKey, ServedPolicy};
+pub use self::status::RecordStatus;
+use self::values::{allows, has_logo, is_policy, serves_for_mail, tag};
+pub use self::values::{enforces, policy, same_host};
 use crate::dns::{Dns, DnsError};
+use crate::mta_sts;
+use crate::tls_report::{destinations, record_name};
 
 /// Most values that are kept because they may be what was meant for a record.
 const MOST_NEAR: usize = 3;
@@ -35,6 +41,14 @@ pub enum Purpose {
     Inbound,
     /// A key of Amazon SES, which signs with keys of its own (Easy DKIM).
     SesDkim,
+    /// That there is a policy about TLS to that host (RFC 8461).
+    MtaSts,
+    /// The host that serves the policy.
+    MtaStsHost,
+    /// Where reports about TLS to that host go (RFC 8460).
+    TlsReports,
+    /// The logo that mail programs show beside mail of the domain.
+    Bimi,
 }
 
 impl Purpose {
@@ -48,6 +62,10 @@ impl Purpose {
             Self::Tracking => "tracking",
             Self::Inbound => "inbound",
             Self::SesDkim => "ses_dkim",
+            Self::MtaSts => "mta_sts",
+            Self::MtaStsHost => "mta_sts_host",
+            Self::TlsReports => "tls_reports",
+            Self::Bimi => "bimi",
         }
     }
 }
@@ -98,39 +116,6 @@ impl ExpectedRecord {
     }
 }
 
-/// The result of looking up an expected record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RecordStatus {
-    /// The record, or one that serves as well.
-    Found,
-    /// No record of this purpose.
-    Missing,
-    /// A record of this purpose that does not serve.
-    Mismatch,
-    /// The name server gave no answer; nothing is known.
-    Unavailable,
-}
-
-impl RecordStatus {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Found, Self::Missing, Self::Mismatch, Self::Unavailable];
-
-    /// The status of a name; `None` for a name that there is not.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == name)
-    }
-
-    /// The name in answers of the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Found => "found",
-            Self::Missing => "missing",
-            Self::Mismatch => "mismatch",
-            Self::Unavailable => "unavailable",
-        }
-    }
-}
-
 /// A record, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordCheck {
@@ -151,22 +136,6 @@ pub struct Hints {
     pub near: Vec<String>,
     /// Whether it is at the name with the domain twice, as DNS services make it that add the domain themselves.
     pub is_doubled: bool,
-}
-
-/// A DKIM key, as it is published.
-#[derive(Debug, Clone)]
-pub struct PublishedKey<'a> {
-    /// The selector.
-    pub selector: &'a str,
-    /// The value of the record, as [`crate::dkim::dkim_record`] makes it.
-    pub record: String,
-}
-
-impl PublishedKey<'_> {
-    /// The name of its record.
-    pub fn name(&self, domain: &str) -> String {
-        format!("{}._domainkey.{domain}", self.selector)
-    }
 }
 
 /// How a domain sends.
@@ -190,22 +159,12 @@ pub struct SenderIdentity<'a> {
     pub dmarc_reports: Option<&'a str>,
     /// The names under the domain at which Amazon SES looks for its keys, and the hosts that have them.
     pub ses_dkim: &'a [Pointer<'a>],
-}
-
-/// A name under a domain that is to point to a host.
-#[derive(Debug, Clone, Copy)]
-pub struct Pointer<'a> {
-    /// What the name begins with, before the domain: a label, or several.
-    pub label: &'a str,
-    /// The host.
-    pub host: &'a str,
-}
-
-impl Pointer<'_> {
-    /// The whole name.
-    pub fn name(&self, domain: &str) -> String {
-        format!("{}.{domain}", self.label)
-    }
+    /// The policy about mail for the domain. Without a host that takes it there is none.
+    pub mail_policy: Option<ServedPolicy<'a>>,
+    /// The address that takes reports about TLS to that host.
+    pub tls_reports: Option<&'a str>,
+    /// Whether the domain has a DMARC policy with which mail programs show its logo.
+    pub shows_logo: bool,
 }
 
 /// The records to create: the required one first.
@@ -238,6 +197,19 @@ pub fn expected_records(id: &SenderIdentity<'_>) -> Vec<ExpectedRecord> {
     if let Some(host) = id.inbound_host {
         let mx = txt(Purpose::Inbound, (*domain).to_owned(), host.to_owned());
         records.push(ExpectedRecord { kind: RecordType::Mx, priority: Some(10), ..mx });
+        if let Some(ServedPolicy { id, host }) = id.mail_policy {
+            records.push(txt(Purpose::MtaSts, format!("_mta-sts.{domain}"), format!("v=STSv1; id={id}")));
+            let cname = txt(Purpose::MtaStsHost, format!("mta-sts.{domain}"), host.to_owned());
+            records.push(ExpectedRecord { kind: RecordType::Cname, ..cname });
+        }
+        if let Some(address) = id.tls_reports {
+            let value = format!("v=TLSRPTv1; rua=mailto:{address}");
+            records.push(txt(Purpose::TlsReports, record_name(domain), value));
+        }
+    }
+    if id.shows_logo {
+        let value = format!("v=BIMI1; l=https://{domain}/logo.svg");
+        records.push(txt(Purpose::Bimi, format!("default._bimi.{domain}"), value));
     }
     records.extend(id.ses_dkim.iter().map(|pointer| cname(Purpose::SesDkim, *pointer)));
     records
@@ -294,7 +266,13 @@ fn serves(record: &ExpectedRecord, id: &SenderIdentity<'_>, found: &[String]) ->
         Purpose::Dkim => serves_for_mail(only, &record.value),
         Purpose::Spf => id.spf_mechanism.is_some_and(|wanted| allows(only, wanted)),
         Purpose::Dmarc => is_policy(only),
-        Purpose::ReturnPath | Purpose::Tracking | Purpose::Inbound | Purpose::SesDkim => {
+        Purpose::MtaSts => {
+            let version = mta_sts::version(found.iter().map(String::as_str));
+            version.is_some() && version == mta_sts::version([record.value.as_str()])
+        }
+        Purpose::TlsReports => destinations(found.iter().map(String::as_str)).is_some(),
+        Purpose::Bimi => has_logo(only),
+        Purpose::ReturnPath | Purpose::Tracking | Purpose::MtaStsHost | Purpose::Inbound | Purpose::SesDkim => {
             found.iter().any(|target| same_host(target, &record.value))
         }
     }
@@ -329,7 +307,10 @@ pub fn is_of(purpose: Purpose, value: &str) -> bool {
         Purpose::Dkim => tag(value, "p").is_some(),
         Purpose::Spf => begins("v=spf1"),
         Purpose::Dmarc => begins("v=DMARC1"),
-        Purpose::ReturnPath | Purpose::Tracking | Purpose::Inbound | Purpose::SesDkim => true,
+        Purpose::MtaSts => begins("v=STSv1"),
+        Purpose::TlsReports => begins("v=TLSRPTv1"),
+        Purpose::Bimi => begins("v=BIMI1"),
+        Purpose::ReturnPath | Purpose::Tracking | Purpose::MtaStsHost | Purpose::Inbound | Purpose::SesDkim => true,
     }
 }
 

@@ -16,6 +16,9 @@ fn the_records_to_create_are_listed() {
         inbound_host: Some("mx.example.net"),
         dmarc_reports: Some("dmarc-x@bounces.example.net"),
         ses_dkim: &[Pointer { label: "abc._domainkey", host: "abc.dkim.amazonses.com" }],
+        mail_policy: Some(ServedPolicy { id: "0a1b", host: "mail.example.net" }),
+        tls_reports: Some("tls@example.net"),
+        shows_logo: true,
     };
     let shown: Vec<_> = expected_records(&id)
         .into_iter()
@@ -31,9 +34,14 @@ fn the_records_to_create_are_listed() {
             "return_path CNAME bounce.example.com bounces.example.net false",
             "tracking CNAME track.example.com mail.example.net false",
             "inbound MX example.com mx.example.net false",
+            "mta_sts TXT _mta-sts.example.com v=STSv1; id=0a1b false",
+            "mta_sts_host CNAME mta-sts.example.com mail.example.net false",
+            "tls_reports TXT _smtp._tls.example.com v=TLSRPTv1; rua=mailto:tls@example.net false",
+            "bimi TXT default._bimi.example.com v=BIMI1; l=https://example.com/logo.svg false",
             "ses_dkim CNAME abc._domainkey.example.com abc.dkim.amazonses.com false",
         ]
     );
+    id.shows_logo = false;
     (id.spf_mechanism, id.return_path, id.tracking, id.inbound_host) = (None, None, None, None);
     id.ses_dkim = &[];
     assert_eq!(expected_records(&id).len(), 3);
@@ -140,5 +148,72 @@ fn the_policy_of_a_record_is_read() {
         ("v=spf1 p=none", None),
     ] {
         assert_eq!(policy(record).as_deref(), expected, "{record}");
+    }
+}
+
+#[test]
+fn a_logo_needs_a_policy_that_spares_nothing() {
+    for (record, shows) in [
+        ("v=DMARC1; p=reject", true),
+        ("v=DMARC1; p=Quarantine; pct=100; sp=reject", true),
+        ("v=DMARC1; p=none", false),
+        ("v=DMARC1; p=reject; pct=50", false),
+        ("v=DMARC1; p=reject; sp=none", false),
+        ("v=DMARC1; p=drop", false),
+    ] {
+        assert_eq!(enforces(record), shows, "{record}");
+    }
+    for (record, has) in [
+        ("v=BIMI1; l=https://example.com/logo.svg; a=https://example.com/mark.pem", true),
+        ("v=BIMI1;l=HTTPS://example.com/logo.svg", true),
+        ("v=BIMI1; l=http://example.com/logo.svg", false),
+        ("v=BIMI1; l=; a=", false),
+        ("v=BIMI1", false),
+    ] {
+        assert_eq!(has_logo(record), has, "{record}");
+    }
+}
+
+/// Whether values serve for a record of mail that comes in.
+fn serves_as(purpose: Purpose, found: &[&str]) -> bool {
+    let id = SenderIdentity {
+        domain: "example.com",
+        keys: &[],
+        spf_mechanism: None,
+        return_path: None,
+        tracking: None,
+        inbound_host: Some("mx.example.net"),
+        dmarc_reports: None,
+        mail_policy: Some(ServedPolicy { id: "0a1b", host: "mail.example.net" }),
+        tls_reports: Some("tls@example.net"),
+        shows_logo: true,
+    };
+    let records = expected_records(&id);
+    let record = records.iter().find(|record| record.purpose == purpose).unwrap();
+    let found: Vec<String> = found.iter().map(|value| (*value).to_owned()).collect();
+    assert!(serves(record, &id, std::slice::from_ref(&record.value)), "its own value");
+    found.iter().all(|value| is_of(purpose, value)) && serves(record, &id, &found)
+}
+
+#[test]
+fn policies_and_reports_are_compared_by_what_they_say() {
+    for (purpose, found, serves) in [
+        (Purpose::MtaSts, &["v=STSv1;id=0a1b;"][..], true),
+        (Purpose::MtaSts, &["v=STSv1; id=0a1c"], false),
+        (Purpose::MtaSts, &["v=STSv1; id=0a1b", "v=STSv1; id=0a1b"], false),
+        (Purpose::MtaSts, &["v=STSv2; id=0a1b"], false),
+        (Purpose::MtaStsHost, &["MAIL.example.net"], true),
+        (Purpose::TlsReports, &["v=TLSRPTv1;rua=mailto:other@example.org"], true),
+        (Purpose::TlsReports, &["v=TLSRPTv1; rua=https://example.org/tls"], true),
+        (Purpose::TlsReports, &["v=TLSRPTv1; rua=ftp://example.org"], false),
+        (
+            Purpose::TlsReports,
+            &["v=TLSRPTv1; rua=mailto:a@b.example", "v=TLSRPTv1; rua=mailto:a@b.example"],
+            false,
+        ),
+        (Purpose::Bimi, &["v=BIMI1; l=https://elsewhere.example/a.svg"], true),
+        (Purpose::Bimi, &["v=BIMI1; l="], false),
+    ] {
+        assert_eq!(serves_as(purpose, found), serves, "{found:?}");
     }
 }

@@ -41,6 +41,22 @@ pub(super) fn is_policy(record: &str) -> bool {
     record.trim_start().starts_with("v=DMARC1") && DmarcPolicy::of_record(record).is_some()
 }
 
+/// Whether a DMARC record has all mail that fails treated as suspicious or refused, that of names below the domain too.
+/// Only then mail programs show a logo (BIMI).
+pub fn enforces(record: &str) -> bool {
+    let is_strict = |policy: Option<String>| policy.is_some_and(|policy| policy != "none");
+    let of_names_below = tag(record, "sp").map(|policy| policy.to_ascii_lowercase());
+    is_strict(policy(record))
+        && (of_names_below.is_none() || is_strict(of_names_below))
+        && tag(record, "pct").is_none_or(|percent| percent == "100")
+}
+
+/// Whether a BIMI record says where a logo is. It has to be fetched safely.
+pub(super) fn has_logo(record: &str) -> bool {
+    let is_https = |url: String| url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
+    tag(record, "l").is_some_and(is_https)
+}
+
 /// Whether an SPF record contains the mechanisms, and lets pass what matches them. Nothing after `all` is looked at.
 pub(super) fn allows(record: &str, mechanisms: &str) -> bool {
     let mut wanted =

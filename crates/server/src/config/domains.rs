@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use mailwright_app::settings::DomainSettings;
+use mailwright_core::address::EmailAddress;
 use mailwright_mail::dkim::KeyType;
+use mailwright_mail::mta_sts::Mode;
 use serde::Deserialize;
 
 use super::checks::check_spf;
+use super::sections::Inbound;
 
 /// The kind of keys that means both kinds.
 const BOTH: &str = "both";
@@ -21,11 +24,13 @@ pub(super) struct Domains {
     pub(super) key_lifetime_days: u64,
     pub(super) return_path_label: String,
     pub(super) tracking_label: String,
+    pub(super) mta_sts: String,
+    pub(super) tls_reports_to: String,
 }
 
 impl Domains {
-    /// What is asked for.
-    pub(super) fn settings(&self) -> Result<DomainSettings> {
+    /// What is asked for, where mail comes in this way.
+    pub(super) fn settings(&self, inbound: &Inbound) -> Result<DomainSettings> {
         let (key_type, second_key) = self.keys()?;
         let spf = self.spf.trim();
         check_spf(spf)?;
@@ -38,7 +43,33 @@ impl Domains {
                 .then(|| Duration::from_hours(24 * self.key_lifetime_days)),
             return_path_label: Self::label("RETURN_PATH_LABEL", &self.return_path_label)?,
             tracking_label: Self::label("TRACKING_LABEL", &self.tracking_label)?,
+            mta_sts: self.mta_sts(inbound)?,
+            tls_reports_to: self.tls_reports_to()?,
         })
+    }
+
+    /// What the policy about mail that comes in asks for. Senders that keep it bring no mail to a server with a certificate
+    /// that nobody vouches for.
+    fn mta_sts(&self, inbound: &Inbound) -> Result<Mode> {
+        let mode = Mode::from_name(&self.mta_sts).with_context(|| {
+            format!("MAILWRIGHT_DOMAINS_MTA_STS must be none, testing or enforce, not {:?}", self.mta_sts)
+        })?;
+        if mode == Mode::Enforce && inbound.listens() && !inbound.has_certificate() {
+            bail!(
+                "MAILWRIGHT_DOMAINS_MTA_STS is enforce, and the SMTP server has no certificate that others trust, so no mail \
+                 would come in: set MAILWRIGHT_INBOUND_TLS_CERTIFICATE and MAILWRIGHT_INBOUND_TLS_KEY, or testing"
+            );
+        }
+        Ok(mode)
+    }
+
+    /// Where reports about TLS go.
+    fn tls_reports_to(&self) -> Result<Option<EmailAddress>> {
+        if self.tls_reports_to.is_empty() {
+            return Ok(None);
+        }
+        let address = EmailAddress::parse(&self.tls_reports_to);
+        address.context("MAILWRIGHT_DOMAINS_TLS_REPORTS_TO must be an email address").map(Some)
     }
 
     /// The kind of the keys that prove domains, and whether there are second ones.

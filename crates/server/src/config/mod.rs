@@ -329,7 +329,7 @@ impl Config {
                      all that begin so: not {name}"
                 )
             })?,
-            domains: self.domains.settings()?,
+            domains: self.domains.settings(&self.inbound)?,
             warm_up: self.warmup.settings()?,
             check: self.check.settings()?,
             inbound: self.inbound.settings(self.host_name(), self.sns.settings()?)?,

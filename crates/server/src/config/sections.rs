@@ -196,13 +196,23 @@ impl Inbound {
         self.keep_days
     }
 
+    /// Whether there is an SMTP server.
+    pub(super) fn listens(&self) -> bool {
+        !self.listen.is_empty()
+    }
+
+    /// Whether it has a certificate of its own, instead of one that nobody vouches for.
+    pub(super) fn has_certificate(&self) -> bool {
+        !self.tls_certificate.is_empty()
+    }
+
     fn host(&self, of_base_url: Option<String>) -> Option<String> {
         if self.host.is_empty() { of_base_url } else { Some(self.host.to_ascii_lowercase()) }
     }
 
     /// Most connections of others that bring mail; none where nothing listens.
     pub(super) fn connections(&self) -> usize {
-        if self.listen.is_empty() { 0 } else { self.connections }
+        if self.listens() { self.connections } else { 0 }
     }
 
     pub(super) fn listener(&self, of_base_url: Option<String>) -> Result<Option<Listener>> {

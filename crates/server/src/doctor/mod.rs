@@ -5,6 +5,7 @@ mod direct;
 mod epoch;
 mod feedback;
 mod growth;
+mod mta_sts;
 mod spamd;
 mod transports;
 mod uploads;
@@ -65,6 +66,7 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
     }
     findings.push(("name server", dns(config).await.map(Fine::from)));
     findings.extend(feedback::findings(config, standing).await);
+    findings.extend(mta_sts::finding(config).map(|finding| ("MTA-STS", finding)));
     findings.extend(copies::finding(config).await.map(|finding| ("copies", finding)));
     findings.extend(uploads::finding(config).await.map(|finding| ("uploads", finding)));
     findings.extend(spamd::finding(config).await.map(|finding| ("spamd", finding)));

@@ -120,6 +120,21 @@ pub async fn may_send(
     Ok(rows.into_iter().collect())
 }
 
+/// Whether some project takes mail for a domain: it may send from it, and the last check found that its MX record points
+/// here, or that is not asked for (`unproven`). `leaves`: whether mail leaves the machine.
+pub async fn takes_mail(rx: &Rx<'_>, name: &str, leaves: bool, unproven: bool) -> Result<bool> {
+    rx.exists(
+        concat!(
+            "select 1 from domain_names n join domains d on d.project_id = n.project_id and d.name = n.name \
+             where n.name = $1 and (n.receives or $3) and ",
+            may_send!("$2"),
+            " limit 1"
+        ),
+        args![name, leaves, unproven],
+    )
+    .await
+}
+
 /// The DKIM key of a domain.
 #[derive(Debug)]
 pub struct StoredKey {

@@ -52,6 +52,10 @@ export const t = texts({
       tracking: 'Tracked links',
       inbound: 'Mail that comes in',
       ses_dkim: 'Signature of Amazon SES',
+      mta_sts: 'TLS for mail that comes in (MTA-STS)',
+      mta_sts_host: 'Host of that policy',
+      tls_reports: 'Reports about TLS',
+      bimi: 'Logo (BIMI)',
     } satisfies Record<DnsRecord['purpose'], string>,
     purposeTexts: {
       dkim: 'Proves that the mail is yours. The domain cannot send without it.',
@@ -61,6 +65,10 @@ export const t = texts({
       tracking: 'Lets tracked links begin with your own name. The proxy needs a certificate for it first.',
       inbound: 'Brings the domain’s mail here. Publish it only if that is wanted: it replaces your present mail server.',
       ses_dkim: 'Lets Amazon SES sign with keys of its own. It takes mail from the domain once it has found these records.',
+      mta_sts: 'Tells mail servers that they should bring mail with TLS only. Publish it once the host of the policy answers.',
+      mta_sts_host: 'Leads to where the policy is. The proxy needs a certificate for it first.',
+      tls_reports: 'Says where mail servers report when TLS failed.',
+      bimi: 'A hint: your policy lets mail programs show a logo. The value is an example; put the address of your logo in it.',
     } satisfies Record<DnsRecord['purpose'], string>,
     states: {
       found: 'Found',
@@ -117,6 +125,10 @@ export const t = texts({
       tracking: 'Verfolgte Links',
       inbound: 'Eingehende Mails',
       ses_dkim: 'Signatur von Amazon SES',
+      mta_sts: 'TLS für eingehende Mails (MTA-STS)',
+      mta_sts_host: 'Host dieser Richtlinie',
+      tls_reports: 'Berichte über TLS',
+      bimi: 'Logo (BIMI)',
     } satisfies Record<DnsRecord['purpose'], string>,
     purposeTexts: {
       dkim: 'Beweist, dass die Mail von dir ist. Ohne ihn kann die Domain nicht senden.',
@@ -126,6 +138,10 @@ export const t = texts({
       tracking: 'Lässt verfolgte Links mit deinem eigenen Namen beginnen. Der Proxy braucht vorher ein Zertifikat dafür.',
       inbound: 'Bringt die Mails der Domain hierher. Nur anlegen, wenn das gewollt ist: Er ersetzt deinen jetzigen Mailserver.',
       ses_dkim: 'Lässt Amazon SES mit eigenen Schlüsseln signieren. Es nimmt Mails der Domain an, sobald es diese Einträge gefunden hat.',
+      mta_sts: 'Sagt Mailservern, dass sie Mails nur mit TLS bringen sollen. Lege ihn an, sobald der Host der Richtlinie antwortet.',
+      mta_sts_host: 'Führt zur Richtlinie. Der Proxy braucht vorher ein Zertifikat dafür.',
+      tls_reports: 'Sagt, wohin Mailserver berichten, wenn TLS nicht gelang.',
+      bimi: 'Ein Hinweis: Mit deiner Richtlinie können Mailprogramme ein Logo zeigen. Der Wert ist ein Beispiel; setze die Adresse deines Logos ein.',
     } satisfies Record<DnsRecord['purpose'], string>,
     states: {
       found: 'Gefunden',

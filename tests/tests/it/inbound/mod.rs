@@ -4,6 +4,7 @@ mod answers;
 mod dmarc;
 mod domains;
 mod files;
+mod policies;
 mod senders;
 mod taken;
 

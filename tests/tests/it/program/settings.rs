@@ -16,6 +16,8 @@ fn a_bad_setting_is_named_before_anything_starts() {
         (("MAILWRIGHT_RATE_LIMIT_PER_MINUTE", "many"), "rate_limit"),
         (("MAILWRIGHT_DELIVERY_CONNECTIONS", "-1"), "connections"),
         (("MAILWRIGHT_DNS_SERVER", "not an address"), "dns"),
+        (("MAILWRIGHT_DOMAINS_MTA_STS", "always"), "mta_sts"),
+        (("MAILWRIGHT_DOMAINS_TLS_REPORTS_TO", "nobody"), "tls_reports_to"),
         (("MAILWRIGHT_NO_SUCH_SETTING", "1"), "no_such_setting"),
     ] {
         let said = fail(&["serve"], &[data, listen, setting], &[expected]);

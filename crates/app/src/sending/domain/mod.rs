@@ -16,6 +16,7 @@ mod check;
 mod identity;
 mod keys;
 mod letters;
+mod mail_policy;
 mod recheck;
 mod records;
 mod rekeying;
@@ -39,6 +40,7 @@ use crate::error::{Error, Resource, Result};
 
 pub(crate) use asked::AskedLookUps;
 pub(crate) use identity::{Registrar, Registrations};
+pub(crate) use mail_policy::MailPolicy;
 pub(crate) use recheck::Rechecks;
 pub use records::{DomainWithRecords, Record};
 pub(crate) use records::{FoundPolicy, has_key, has_record, status_of, values_of};

@@ -1,11 +1,12 @@
 //! The DNS records of a domain, and what checks found of them.
 
+use mailwright_core::address::EmailAddress;
 use mailwright_core::domain::{Domain, DomainIdentity, FurtherKey, KeyRole};
 use mailwright_mail::dkim::{KeyType, dkim_record};
 use mailwright_mail::domain::difference::difference;
 use mailwright_mail::domain::{
     ExpectedRecord, Hints, Pointer, PublishedKey, Purpose, RecordCheck, RecordStatus, SenderIdentity, check,
-    expected_records,
+    enforces, expected_records,
 };
 use mailwright_mail::ses::identity::EASY_DKIM_ZONE;
 use serde_json::{Value, json};
@@ -74,6 +75,9 @@ impl App {
             inbound_host: settings.inbound_host(),
             dmarc_reports,
             ses_dkim,
+            mail_policy: self.served_policy(),
+            tls_reports: settings.domains.tls_reports_to.as_ref().map(EmailAddress::as_str),
+            shows_logo: shows_logo(&domain.last_check),
         }
     }
 
@@ -213,6 +217,11 @@ impl FoundPolicy {
     }
 }
 
+/// Whether the DMARC policy that the last check found is one with which mail programs show the domain's logo.
+fn shows_logo(findings: &Value) -> bool {
+    matches!(FoundPolicy::of(findings), FoundPolicy::Record(record) if enforces(&record))
+}
+
 /// Whether a check found the record of a purpose, or the last one did that could look it up.
 pub(crate) fn has_record(findings: &Value, purpose: Purpose) -> bool {
     any_found(findings, |finding| is_of(finding, purpose))
@@ -283,6 +292,9 @@ mod tests {
             inbound_host: None,
             dmarc_reports: None,
             ses_dkim: &[],
+            mail_policy: None,
+            tls_reports: None,
+            shows_logo: false,
         };
         let records = expected_records(&identity);
         let check = |record| RecordCheck { record, status, found: Vec::new(), hints: Hints::default() };
@@ -337,6 +349,9 @@ mod tests {
         found[1].found = vec![policy.to_owned()];
         let of = |checks: &[RecordCheck]| FoundPolicy::of(&findings(checks, &Value::Null));
         assert_eq!(of(&found), FoundPolicy::Record(policy.to_owned()));
+        assert!(shows_logo(&findings(&found, &Value::Null)));
+        found[1].found = vec!["v=DMARC1; p=none".to_owned()];
+        assert!(!shows_logo(&findings(&found, &Value::Null)));
         assert_eq!(of(&checks(RecordStatus::Missing)), FoundPolicy::Missing);
         assert_eq!(of(&checks(RecordStatus::Mismatch)), FoundPolicy::Mismatch);
         assert_eq!(of(&checks(RecordStatus::Unavailable)), FoundPolicy::Unknown);

@@ -9,7 +9,11 @@ const STRING: usize = 255;
 /// Says what is different about the records at the name of a key.
 pub(super) fn difference(found: &[String], expected: &str) -> String {
     let [found] = found else {
-        return several(found.len(), "key", "take any of them, or none (RFC 6376 section 3.6.2.2)");
+        return several(
+            found.len(),
+            "key",
+            "receivers then take any of them, or none (RFC 6376 section 3.6.2.2)",
+        );
     };
     let without: String = found.chars().filter(|c| !is_wrapping(*c)).collect();
     if without != *found && same_key(&without, expected) {

@@ -1,5 +1,6 @@
 //! What is different about a record that a check did not find as it should be, and what to do about it, in words.
 
+mod incoming;
 mod key;
 mod spf;
 #[cfg(test)]
@@ -88,6 +89,9 @@ fn mismatch(record: &ExpectedRecord, domain: &str, found: &[String]) -> String {
         (RecordType::Txt, Purpose::Dkim) => key::difference(found, &record.value),
         (RecordType::Txt, Purpose::Spf) => spf::difference(found, &record.value),
         (RecordType::Txt, Purpose::Dmarc) => dmarc(found),
+        (RecordType::Txt, Purpose::MtaSts) => incoming::policy(found, &record.value),
+        (RecordType::Txt, Purpose::TlsReports) => incoming::tls_reports(found),
+        (RecordType::Txt, Purpose::Bimi) => logo(found),
         (RecordType::Txt, _) => OTHER.to_owned(),
     }
 }
@@ -132,7 +136,7 @@ fn with_domain(target: &str, expected: &str) -> String {
 
 fn dmarc(found: &[String]) -> String {
     let [found] = found else {
-        return several(found.len(), "DMARC", "heed none of them (RFC 7489 section 6.6.3)");
+        return several(found.len(), "DMARC", "receivers then heed none of them (RFC 7489 section 6.6.3)");
     };
     let start: String = found.trim_start().chars().take("v=DMARC1".len()).collect();
     if start != "v=DMARC1" {
@@ -147,5 +151,13 @@ fn dmarc(found: &[String]) -> String {
             shown(&policy)
         ),
         Some(_) => OTHER.to_owned(),
+    }
+}
+
+fn logo(found: &[String]) -> String {
+    let [found] = found else { return several(found.len(), "BIMI", "mail programs then show no logo") };
+    match tag(found, "l").filter(|url| !url.is_empty()) {
+        Some(url) => format!("The logo is at {}, and has to be at an https:// address.", shown(&url)),
+        None => "The record does not say where the logo is. Add l= and its https:// address.".to_owned(),
     }
 }

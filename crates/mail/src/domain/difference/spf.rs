@@ -14,7 +14,7 @@ pub(super) fn difference(found: &[String], expected: &str) -> String {
     let [found] = found else {
         return format!(
             "{} It has to contain {mechanisms}, and what the others contain.",
-            several(found.len(), "SPF", "heed none of them (RFC 7208 section 4.5)")
+            several(found.len(), "SPF", "receivers then heed none of them (RFC 7208 section 4.5)")
         );
     };
     let wanted: Vec<&str> = mechanisms.split_whitespace().collect();

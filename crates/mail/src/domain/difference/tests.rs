@@ -173,3 +173,32 @@ fn it_is_told_why_a_record_is_missing() {
     let hints = Hints { near: vec!["x".repeat(300)], is_doubled: false };
     assert!(said_of_missing(&dmarc_record(), &hints).len() < 300, "long values are shortened");
 }
+
+#[test]
+fn policies_reports_and_logos_are_told_what_they_lack() {
+    let policy = record(Purpose::MtaSts, RecordType::Txt, "_mta-sts.shop.example", "v=STSv1; id=0a1b");
+    let reports = record(
+        Purpose::TlsReports,
+        RecordType::Txt,
+        "_smtp._tls.shop.example",
+        "v=TLSRPTv1; rua=mailto:a@b.example",
+    );
+    let logo = record(
+        Purpose::Bimi,
+        RecordType::Txt,
+        "default._bimi.shop.example",
+        "v=BIMI1; l=https://x.example/l.svg",
+    );
+    for (record, found, expected) in [
+        (&policy, &["v=STSv1; id=9"][..], "has the id 9, and that of the policy is 0a1b"),
+        (&policy, &["v=STSv1"], "has no id"),
+        (&policy, &["v=STSv1; id=0a1b", "v=STSv1; id=0a1b"], "There are 2 MTA-STS records"),
+        (&reports, &["v=TLSRPTv1; rua=ftp://b.example"], "No report can go to ftp://b.example"),
+        (&reports, &["v=TLSRPTv1"], "does not say where reports go"),
+        (&logo, &["v=BIMI1; l=http://x.example/l.svg"], "has to be at an https:// address"),
+        (&logo, &["v=BIMI1; l="], "does not say where the logo is"),
+    ] {
+        let said = said(record, found);
+        assert!(said.contains(expected), "{found:?}: {said}");
+    }
+}

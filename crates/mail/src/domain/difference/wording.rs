@@ -7,7 +7,7 @@ pub(super) const OTHER: &str = "The record has another value. Write the one that
 
 /// What is said of more than one record where there may be one.
 pub(super) fn several(count: usize, what: &str, then: &str) -> String {
-    format!("There are {count} {what} records, and receivers then {then}. Leave one.")
+    format!("There are {count} {what} records, and {then}. Leave one.")
 }
 
 /// What belongs to the files of some DNS servers, and to no value.

@@ -308,6 +308,7 @@ pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
     ("get", "/t/{token}/o.gif", Access::Open),
     ("get", "/t/{token}/{link}", Access::Open),
     ("get", "/t/host", Access::Open),
+    ("get", "/.well-known/mta-sts.txt", Access::Open),
     ("get", "/config", Access::Open),
     ("get", "/health", Access::Open),
     ("get", "/ready", Access::Open),

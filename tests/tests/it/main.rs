@@ -11,6 +11,7 @@ mod contacts;
 mod copies;
 mod custom_data;
 mod delivery;
+mod domain_claims;
 mod domain_keys;
 mod domain_records;
 mod domains;

@@ -171,12 +171,13 @@ impl Payload for AddRequest {
 
 /// Add a domain
 ///
-/// Answers with the DNS records to create. The domain is verified once the required ones are found.
+/// Answers with the DNS records to create. The domain is verified once the required ones are found. Public suffixes and
+/// domains of providers of mailboxes are refused.
 #[utoipa::path(post, path = "/domains", tag = "Domains", operation_id = "addDomain", security(("secretKey" = []), ("session" = [])),
     request_body = AddRequest,
     responses(
         (status = 201, body = DomainView),
-        (status = 403, description = "The id is that of another project", body = ErrorEnvelope),
+        (status = 403, description = "The id is that of another project, or the domain cannot be added here", body = ErrorEnvelope),
         (status = 409, description = "The project has the domain already", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn add(

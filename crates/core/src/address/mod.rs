@@ -108,6 +108,11 @@ impl DomainName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The name as people read it: letters beyond ASCII instead of A-labels. What cannot be decoded stays.
+    pub fn unicode(&self) -> String {
+        idna::domain_to_unicode(&self.0).0
+    }
 }
 
 fn is_label(label: &str) -> bool {
@@ -178,5 +183,12 @@ mod tests {
     fn a_domain_may_end_with_a_dot() {
         assert_eq!(DomainName::parse("Mail.Example.com.").unwrap().as_str(), "mail.example.com");
         assert!(DomainName::parse("localhost").is_none());
+    }
+
+    #[test]
+    fn a_domain_is_shown_with_its_own_letters() {
+        for name in ["bücher.example", "mail.example.com"] {
+            assert_eq!(DomainName::parse(name).unwrap().unicode(), name);
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! other records make receivers trust the mail and are reported the same way.
 
 pub mod difference;
+pub mod lookalike;
 mod parts;
 mod status;
 mod values;

@@ -120,6 +120,12 @@ impl Lists {
         &self.personal
     }
 
+    /// The provider of mailboxes for private persons that a domain belongs to, or is below: nobody else can publish anything
+    /// there.
+    pub fn provider_of<'a>(&'a self, domain: &'a str) -> Option<&'a str> {
+        self.personal_entry(domain)
+    }
+
     /// The entry of the disposable domains that a domain is under.
     pub(super) fn disposable_entry(&self, domain: &str) -> Option<&str> {
         self.disposable.find(domain)

@@ -33,7 +33,7 @@ const KEPT_ROWS: [(&str, &str, &str); 7] = [
     (
         "domains",
         "id, name, verified, vouched, selector, key_type, public_key, private_key, last_check, check_at, \
-         created_at, updated_at, key_created_at",
+         created_at, updated_at, key_created_at, proven_at",
         "",
     ),
     (

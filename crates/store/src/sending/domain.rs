@@ -219,7 +219,7 @@ pub async fn create(
 }
 
 /// Stores what a check found of the key with a selector, unless the domain has another key by now. A domain that the
-/// operator vouches for stays verified. `receives`: whether mail for it comes here; `None` when that is not known.
+/// operator vouches for stays verified. What was looked up and verified is proved, for good. `receives`: whether mail for it comes here; `None` when that is not known.
 pub async fn checked(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
@@ -232,8 +232,10 @@ pub async fn checked(
     let stored = tx
         .execute(
             "update domains set updated_at = case when verified = ($3 or vouched) then updated_at else $5 end, \
-             verified = ($3 or vouched), last_check = {json $4} where project_id = $1 and id = $2 and selector = $6",
-            args![project, id, verified, last_check, now, selector],
+             verified = ($3 or vouched), last_check = {json $4}, \
+             proven_at = coalesce(proven_at, case when $3 and $7 and not vouched then $5 end) \
+             where project_id = $1 and id = $2 and selector = $6",
+            args![project, id, verified, last_check, now, selector, !last_check.is_null()],
         )
         .await?;
     let domain = get(tx, project, id).await?;

@@ -3,6 +3,7 @@
 pub mod campaign;
 pub mod content;
 pub mod domain;
+pub mod domain_claim;
 pub mod domain_identity;
 pub mod domain_key;
 pub mod email;

@@ -100,6 +100,11 @@ impl App {
         Ok(found)
     }
 
+    /// The provider of mailboxes for private persons that a domain belongs to, as the lists in force say.
+    pub(crate) fn mailbox_provider(&self, domain: &str) -> Option<String> {
+        self.0.audience.verification.verifier().lists().provider_of(domain).map(str::to_owned)
+    }
+
     /// Why an address gets no account; `None` if it may have one. A name server that is away refuses nobody.
     pub(crate) async fn refuses_account(&self, address: &EmailAddress) -> Option<String> {
         let found = self.0.audience.verification.verifier().verify(address.as_str()).await;

@@ -13,6 +13,7 @@
 
 mod asked;
 mod check;
+mod claim;
 mod identity;
 mod keys;
 mod letters;
@@ -70,13 +71,14 @@ impl App {
     }
 
     /// Adds a domain, unverified, with a DKIM key of its own. Two projects may add the same name: the DNS decides which
-    /// of them may send from it.
+    /// of them may send from it. Some names are refused, see `claim`; the operator can add any with `bootstrap`.
     pub async fn add_domain(
         &self,
         project: &Project,
         actor: &Actor,
         name: DomainName,
     ) -> Result<DomainWithRecords> {
+        self.check_claim(project.number, &name).await?;
         let (domain, keys) = self.create_domain(project.number, actor, name, false).await?;
         // captured mail leaves nothing, so nothing has to be proved
         if !self.mail_leaves() {

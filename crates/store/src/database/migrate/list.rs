@@ -177,6 +177,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/0055_domain_identities.sql"),
     },
     Migration {
+        number: 56,
+        name: "proven domains",
+        sql: include_str!("../../../migrations/0056_proven_domains.sql"),
+    },
+    Migration {
         number: 57,
         name: "warm-up of addresses and domains",
         sql: include_str!("../../../migrations/0057_warm_ups.sql"),

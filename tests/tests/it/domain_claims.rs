@@ -1,0 +1,109 @@
+//! Which domains cannot be added: those of providers, public suffixes, and what is near a domain of a disabled project.
+
+use mailwright_testkit::dns::FakeDns;
+use mailwright_testkit::{App, Engine, OWNER, Project, Response, both_engines, one_engine};
+use mailwright_tests::browser::Browser;
+use mailwright_tests::{as_project, issue, items, shown, text};
+use serde_json::{Value, json};
+
+async fn add(app: &App, domain: &str) -> Response {
+    app.post("/domains").json(&json!({"domain": domain})).send().await
+}
+
+async fn add_to(app: &App, project: &Project, domain: &str) -> Value {
+    let added = as_project(app, project, "POST", "/domains").json(&json!({"domain": domain})).send().await;
+    added.assert_status(201).json()
+}
+
+async fn verify(app: &App, project: &Project, domain: &Value) -> Value {
+    let path = format!("/domains/{}/verify", text(&domain["id"]));
+    as_project(app, project, "GET", &path).send().await.assert_status(200).json()
+}
+
+/// The domain is refused, and not told why.
+async fn assert_refused(app: &App, domain: &str) {
+    let answer = add(app, domain).await;
+    assert_eq!(answer.status, 403, "{domain}: {}", shown(&answer));
+    let error = answer.assert_error(403, "FORBIDDEN");
+    assert_eq!(error["message"], "This domain cannot be added. Ask whoever runs this instance.", "{domain}");
+}
+
+both_engines! {
+    async fn what_is_near_a_domain_of_a_disabled_project_is_refused(engine: Engine) {
+        let dns = FakeDns::start().await;
+        let app = App::builder(engine).smtp(9).env("MAILWRIGHT_DNS_SERVER", dns.addr.to_string()).start().await;
+        // the operator vouches for this one
+        let other = app.bootstrap("Rockets", "rockets.test").await;
+        let proved = add_to(&app, &other, "starship.example").await;
+        let key = &items(&proved["records"])[0];
+        dns.set_txt(text(&key["name"]), [text(&key["value"])]);
+        assert_eq!(verify(&app, &other, &proved).await["verified"], true);
+        add_to(&app, &other, "claimed.example").await;
+        add(&app, "mail.rockets.test").await.assert_status(201);
+
+        app.run(&["project", "disable", &other.id]).await;
+        // the record is gone, and who proved a domain is known all the same
+        dns.remove(text(&key["name"]));
+        assert_eq!(verify(&app, &other, &proved).await["verified"], false);
+        for domain in [
+            "rockets.test",
+            "news.rockets.test",
+            "r0ckets.test",
+            "rocket.test",
+            "rokcets.test",
+            "rоckets.test",
+            "xn--rckets-wqf.test",
+            "starship.example",
+            "a.b.starship.example",
+            "starsh1p.example",
+        ] {
+            assert_refused(&app, domain).await;
+        }
+        assert!(app.log().contains("a domain was refused that is near one of a disabled project"), "{}", app.log());
+        // what a project only said to be its own keeps nobody out
+        for domain in ["claimed.example", "rocketships.test", "rockets.example", "ship.example"] {
+            let answer = add(&app, domain).await;
+            assert_eq!(answer.status, 201, "{domain}: {}", shown(&answer));
+        }
+
+        app.run(&["project", "enable", &other.id]).await;
+        for domain in ["news.rockets.test", "starship.example"] {
+            add(&app, domain).await.assert_status(201);
+        }
+    }
+
+    async fn a_reset_keeps_what_was_proved(engine: Engine) {
+        let dns = FakeDns::start().await;
+        let app = App::builder(engine).smtp(9).env("MAILWRIGHT_DNS_SERVER", dns.addr.to_string()).start().await;
+        let other = app.bootstrap("Rockets", "rockets.test").await;
+        let proved = add_to(&app, &other, "starship.example").await;
+        let key = &items(&proved["records"])[0];
+        dns.set_txt(text(&key["name"]), [text(&key["value"])]);
+        verify(&app, &other, &proved).await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let path = format!("/users/@me/projects/{}/reset", other.id);
+        owner.request(&app, "POST", &path).send().await.assert_status(200);
+        app.run(&["project", "disable", &other.id]).await;
+        assert_refused(&app, "starship.example").await;
+    }
+}
+
+one_engine! {
+    async fn domains_that_are_nobodys_own_are_refused(engine: Engine) {
+        let app = App::start(engine).await;
+        for (domain, why) in [
+            ("gmail.com", "gmail.com is a provider of mailboxes"),
+            ("Outlook.com", "outlook.com is a provider of mailboxes"),
+            ("news.gmx.de", "gmx.de is a provider of mailboxes"),
+            ("co.uk", "Everybody can register names below co.uk."),
+            ("com.br", "Everybody can register names below com.br."),
+        ] {
+            let issue = issue(&add(&app, domain).await, "domain");
+            assert!(text(&issue["message"]).starts_with(why), "{domain}: {issue}");
+        }
+        add(&app, "shop.co.uk").await.assert_status(201);
+        // the operator may know better
+        let made = app.bootstrap("Provider", "mail.com").await;
+        assert_eq!(made.from, "hello@mail.com");
+    }
+}

@@ -4,6 +4,7 @@ mod backup;
 mod config;
 mod delivery;
 mod doctor;
+mod domains;
 mod export;
 mod feedback;
 mod http;
@@ -84,6 +85,9 @@ enum Command {
     /// Pause, reroute or give up mail that waits, by project, domain or site.
     #[command(subcommand)]
     Delivery(delivery::DeliveryCommand),
+    /// Show sender domains and their DNS records, check them, and replace their keys.
+    #[command(subcommand)]
+    Domains(domains::DomainsCommand),
     /// Manage the lists by which addresses are verified.
     #[command(subcommand)]
     Verification(verification::VerificationCommand),
@@ -185,6 +189,7 @@ fn run() -> Result<ExitCode> {
             Command::Project(command) => operate::project(&config, command).await,
             Command::Suppressions(command) => suppressions::suppressions(&config, command).await,
             Command::Delivery(command) => delivery::delivery(&config, command).await,
+            Command::Domains(command) => domains::domains(&config, command).await,
             Command::Usage(args) => usage::usage(&config, &args).await,
             Command::Inbox(args) => operate::inbox(&config, args).await,
             Command::Backup(args) => backup::backup(&config, &args).await,

@@ -12,6 +12,7 @@ mod copies;
 mod custom_data;
 mod delivery;
 mod domain_claims;
+mod domain_command;
 mod domain_keys;
 mod domain_records;
 mod domains;

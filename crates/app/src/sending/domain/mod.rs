@@ -18,6 +18,7 @@ mod identity;
 mod keys;
 mod letters;
 mod mail_policy;
+mod named;
 mod recheck;
 mod records;
 mod rekeying;

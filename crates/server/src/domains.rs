@@ -1,0 +1,219 @@
+//! `mailwright domains`: sender domains, their DNS records, and their keys.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use mailwright_app::App;
+use mailwright_app::sending::domain::{DomainWithRecords, Record};
+use mailwright_core::address::DomainName;
+use mailwright_core::audit::Actor;
+use mailwright_core::domain::KeyRole;
+use mailwright_core::project::Project;
+use mailwright_mail::domain::{ExpectedRecord, RecordStatus, RecordType};
+use serde_json::json;
+
+use crate::config::Config;
+use crate::{print, setup};
+
+/// Most characters of one string of a TXT record (RFC 1035 section 3.3).
+const STRING: usize = 255;
+/// The preference of an MX record that has none.
+const PREFERENCE: u16 = 10;
+/// How `check` ends where the domain is not verified.
+const NOT_VERIFIED: u8 = 2;
+
+/// What can be done with sender domains.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DomainsCommand {
+    /// Print the domains of all projects, or of one, with the records that the last check did not find.
+    List {
+        /// The project, by its id or by the name that `mailwright bootstrap` gave it.
+        #[arg(long)]
+        project: Option<String>,
+        /// Print a JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the DNS records of a domain, and what the last check found of them.
+    Records {
+        #[command(flatten)]
+        which: Which,
+        /// Print the records as lines of a zone file (RFC 1035), and nothing else.
+        #[arg(long)]
+        zone: bool,
+    },
+    /// Look the records of a domain up now, and print what is found. Ends with 2 when the domain is not verified.
+    Check(Which),
+    /// Make new DKIM keys for a domain, and print their records. They sign in the place of the old ones once a check has
+    /// found these records.
+    Rotate(Which),
+}
+
+/// Which domain is meant.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// The domain.
+    domain: String,
+    /// Its project, by its id or by the name that `mailwright bootstrap` gave it; needed where several have the domain.
+    #[arg(long)]
+    project: Option<String>,
+}
+
+pub(crate) async fn domains(config: &Config, command: DomainsCommand) -> Result<ExitCode> {
+    let setup = setup::open_existing(config).await?;
+    let app = setup.app(config).await?;
+    match command {
+        DomainsCommand::List { project, json } => list(&app, project.as_deref(), json).await?,
+        DomainsCommand::Records { which, zone } => {
+            let (_, found) = find(&app, &which).await?;
+            for record in &found.records {
+                print(&if zone { zone_line(&record.expected) } else { shown(record) })?;
+            }
+        }
+        DomainsCommand::Check(which) => {
+            let (project, found) = find(&app, &which).await?;
+            let found = app.verify_domain(&project, found.domain.id).await?;
+            print_all(found.records.iter())?;
+            let state = if found.domain.verified { "is verified" } else { "is not verified" };
+            print(&format!("The domain {} {state}.", found.domain.name))?;
+            if !found.domain.verified {
+                return Ok(ExitCode::from(NOT_VERIFIED));
+            }
+        }
+        DomainsCommand::Rotate(which) => {
+            let (project, found) = find(&app, &which).await?;
+            let found = app.rotate_domain_keys(&project, &Actor::Operator, found.domain.id).await?;
+            let new = found.keys.iter().filter(|key| key.role == KeyRole::Next);
+            let new: Vec<String> = new.map(|key| format!("{}._domainkey.", key.selector)).collect();
+            let is_new = |name: &str| new.iter().any(|start| name.starts_with(start.as_str()));
+            print(
+                "New keys were made. Create these records. Until a check has found them, the old keys sign.",
+            )?;
+            print_all(found.records.iter().filter(|record| is_new(&record.expected.name)))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The domain that is meant, with its project.
+async fn find(app: &App, which: &Which) -> Result<(Project, DomainWithRecords)> {
+    let name = DomainName::parse(&which.domain).context("this is not a domain name")?;
+    Ok(app.find_domain(&name, which.project.as_deref()).await?)
+}
+
+async fn list(app: &App, project: Option<&str>, as_json: bool) -> Result<()> {
+    let project = match project {
+        Some(project) => Some(app.find_project(project).await?),
+        None => None,
+    };
+    app.each_domain(project.as_ref(), |project, found| {
+        let (name, verified) = (found.domain.name.as_str(), found.domain.verified);
+        let state = if verified { "verified" } else { "pending" };
+        if as_json {
+            let records = found.records.iter().map(|record| {
+                json!({"purpose": record.expected.purpose.as_str(), "name": record.expected.name, "status": status(record)})
+            });
+            let records: Vec<_> = records.collect();
+            return print(&json!({
+                "project": project.id, "domain": name, "verified": verified, "records": records,
+            }).to_string());
+        }
+        let lacking = found.records.iter().filter(|record| record.status != Some(RecordStatus::Found));
+        let lacking: Vec<_> =
+            lacking.map(|record| format!("{} {}", record.expected.purpose.as_str(), status(record))).collect();
+        print(format!("{}  {state:<8}  {name}  {}", project.id, lacking.join(", ")).trim_end())
+    })
+    .await
+}
+
+fn print_all<'r>(records: impl Iterator<Item = &'r Record>) -> Result<()> {
+    for record in records {
+        print(&shown(record))?;
+    }
+    Ok(())
+}
+
+/// A record in a line, and what is different about it in another.
+fn shown(record: &Record) -> String {
+    let ExpectedRecord { purpose, kind, name, value, priority, required } = &record.expected;
+    let preference = priority.map(|priority| format!("{priority} ")).unwrap_or_default();
+    let required = if *required { "  (required)" } else { "" };
+    let line = format!(
+        "{:<12}  {:<11}  {:<5}  {name}  {preference}{value}{required}",
+        purpose.as_str(),
+        status(record),
+        kind.as_str()
+    );
+    match &record.difference {
+        Some(told) => format!("{line}\n{:14}{}", "", harmless(told)),
+        None => line,
+    }
+}
+
+fn status(record: &Record) -> &'static str {
+    record.status.map_or("unchecked", RecordStatus::as_str)
+}
+
+/// What others wrote into their DNS, without what acts on a terminal.
+fn harmless(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// A record as a line of a zone file (RFC 1035 section 5), as the dashboard copies it.
+fn zone_line(record: &ExpectedRecord) -> String {
+    let host = || format!("{}.", record.value.trim_end_matches('.'));
+    let data = match record.kind {
+        RecordType::Txt => strings(&record.value),
+        RecordType::Cname => host(),
+        RecordType::Mx => format!("{} {}", record.priority.unwrap_or(PREFERENCE), host()),
+    };
+    format!("{}. IN {} {data}", record.name, record.kind.as_str())
+}
+
+/// A text as the strings of a TXT record.
+fn strings(text: &str) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    let string = |part: &[char]| {
+        let part: String = part.iter().collect();
+        format!("\"{}\"", part.replace('\\', "\\\\").replace('"', "\\\""))
+    };
+    characters.chunks(STRING).map(string).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_mail::domain::Purpose;
+
+    use super::*;
+
+    fn line(kind: RecordType, value: &str, priority: Option<u16>) -> String {
+        let (purpose, name) = (Purpose::Dkim, "a.shop.example".to_owned());
+        zone_line(&ExpectedRecord { purpose, kind, name, value: value.to_owned(), priority, required: false })
+    }
+
+    #[test]
+    fn a_record_is_a_line_of_a_zone_file() {
+        assert_eq!(
+            line(RecordType::Txt, "v=DMARC1; p=none", None),
+            "a.shop.example. IN TXT \"v=DMARC1; p=none\""
+        );
+        assert_eq!(line(RecordType::Txt, "a\"b\\c", None), "a.shop.example. IN TXT \"a\\\"b\\\\c\"");
+        assert_eq!(
+            line(RecordType::Cname, "mail.example.net", None),
+            "a.shop.example. IN CNAME mail.example.net."
+        );
+        assert_eq!(
+            line(RecordType::Mx, "mx.example.net.", Some(20)),
+            "a.shop.example. IN MX 20 mx.example.net."
+        );
+        let long = line(RecordType::Txt, &"k".repeat(600), None);
+        let parts: Vec<_> = long.split(" IN TXT ").nth(1).unwrap().split(' ').map(str::len).collect();
+        assert_eq!(parts, [257, 257, 92]);
+    }
+
+    #[test]
+    fn what_acts_on_a_terminal_is_not_printed() {
+        assert_eq!(harmless("a\u{1b}[2J\nb"), "a\u{fffd}[2J\u{fffd}b");
+    }
+}

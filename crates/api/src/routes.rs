@@ -27,8 +27,8 @@ use crate::instance::{config, docs, health};
 use crate::project::{self, attention, audit, billing, invitation, key, member, request};
 use crate::sending::upload::served;
 use crate::sending::{
-    campaign, content_version, dmarc, domain, draft, email, held, mail_policy, send, template, template_figures,
-    upload,
+    campaign, content_version, dmarc, domain, draft, email, held, mail_policy, send, template,
+    template_figures, upload,
 };
 
 /// Makes the operations of one path, with their documents.

@@ -164,6 +164,9 @@ fn identity<'a>(domain: &'a str, keys: &'a [PublishedKey<'a>]) -> SenderIdentity
         inbound_host: None,
         dmarc_reports: None,
         ses_dkim: &[],
+        mail_policy: None,
+        tls_reports: None,
+        shows_logo: false,
     }
 }
 
@@ -206,6 +209,24 @@ async fn what_is_missing_or_different_is_told() {
     let checks = check(&dns, &identity("example.test", &key())).await;
     assert_eq!(statuses(&checks), [RecordStatus::Mismatch; 4]);
     assert_eq!(checks[3].found, ["elsewhere.test"]);
+}
+
+#[tokio::test]
+async fn it_is_noted_why_a_record_is_missing() {
+    let (dns, _zone) = serve(&[
+        ("mw._domainkey.example.test.example.test", TXT, vec![txt(&["v=DKIM1; k=rsa; p=AAAABBBB"])]),
+        ("example.test", TXT, vec![txt(&["site-verification=1"]), txt(&["\"v=spf1 -all\""])]),
+        ("_dmarc.example.test", TXT, vec![txt(&["DMARC1; p=none"])]),
+        // a wildcard leads elsewhere
+        ("bounce.example.test.example.test", CNAME, vec![name("elsewhere.test")]),
+    ])
+    .await;
+    let checks = check(&dns, &identity("example.test", &key())).await;
+    assert_eq!(statuses(&checks), [RecordStatus::Missing; 4]);
+    let noted: Vec<_> =
+        checks.iter().map(|check| (check.hints.is_doubled, check.hints.near.clone())).collect();
+    let near = |value: &str| (false, vec![value.to_owned()]);
+    assert_eq!(noted, [(true, vec![]), near("\"v=spf1 -all\""), near("DMARC1; p=none"), (false, vec![])]);
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 mod base_url;
 mod check;
-mod warm_up;
 mod domains;
+mod warm_up;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use mailwright_store::feedback::inbound::Volume;
 
 pub use self::base_url::{BaseUrl, BaseUrlError};
 pub use self::check::CheckSettings;
-pub use self::warm_up::WarmUpSettings;
 pub use self::domains::DomainSettings;
+pub use self::warm_up::WarmUpSettings;
 
 /// Settings of the use cases and the worker.
 #[derive(Debug, Clone)]

@@ -273,9 +273,11 @@ fn serves(record: &ExpectedRecord, id: &SenderIdentity<'_>, found: &[String]) ->
         }
         Purpose::TlsReports => destinations(found.iter().map(String::as_str)).is_some(),
         Purpose::Bimi => has_logo(only),
-        Purpose::ReturnPath | Purpose::Tracking | Purpose::MtaStsHost | Purpose::Inbound | Purpose::SesDkim => {
-            found.iter().any(|target| same_host(target, &record.value))
-        }
+        Purpose::ReturnPath
+        | Purpose::Tracking
+        | Purpose::MtaStsHost
+        | Purpose::Inbound
+        | Purpose::SesDkim => found.iter().any(|target| same_host(target, &record.value)),
     }
 }
 
@@ -311,7 +313,11 @@ pub fn is_of(purpose: Purpose, value: &str) -> bool {
         Purpose::MtaSts => begins("v=STSv1"),
         Purpose::TlsReports => begins("v=TLSRPTv1"),
         Purpose::Bimi => begins("v=BIMI1"),
-        Purpose::ReturnPath | Purpose::Tracking | Purpose::MtaStsHost | Purpose::Inbound | Purpose::SesDkim => true,
+        Purpose::ReturnPath
+        | Purpose::Tracking
+        | Purpose::MtaStsHost
+        | Purpose::Inbound
+        | Purpose::SesDkim => true,
     }
 }
 

@@ -57,7 +57,8 @@ impl App {
                     Ok(Some((domain, keys)))
                 }));
                 let (domain, keys) = found.await?.ok_or_else(unknown)?;
-                Ok((project.clone(), self.with_records(domain, keys)))
+                let identities = self.identities(number, domain.id).await?;
+                Ok((project.clone(), self.with_records(domain, keys, identities)))
             }
             several => Err(Error::Conflict(to_choose_from(name, several))),
         }

@@ -1,5 +1,6 @@
 //! What is measured, and what the measurements share.
 
+mod backlog;
 mod campaign;
 mod contacts;
 mod delivery;
@@ -109,6 +110,7 @@ pub(crate) async fn measure(
         Case::Track,
         Case::Scale,
         Case::Delivery,
+        Case::Backlog,
         Case::Send,
         Case::Tracking,
         Case::Noisy,
@@ -128,6 +130,7 @@ pub(crate) async fn measure(
             Case::Track => track::run(&mut bench).await,
             Case::Scale => scale::run(&mut bench).await,
             Case::Delivery => delivery::run(&mut bench).await,
+            Case::Backlog => backlog::run(&mut bench).await,
             Case::Send => send::run(&mut bench).await,
             Case::Tracking => tracking::run(&mut bench).await,
             Case::Noisy => noisy::run(&mut bench).await,

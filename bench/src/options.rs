@@ -28,6 +28,8 @@ pub(crate) enum Case {
     Workflows,
     /// Mails handed to an SMTP server.
     Delivery,
+    /// A million mails for ten thousand sites, most of them paused.
+    Backlog,
     /// POST /v1/send.
     Send,
     /// Opens and clicks, redirects beside a campaign, and what tracking and bounces cost.
@@ -139,6 +141,11 @@ impl Options {
     /// Mails of one measurement of the delivery.
     pub(crate) fn mails(&self) -> u64 {
         self.mails.unwrap_or(if self.quick { 4_000 } else { 20_000 })
+    }
+
+    /// Mails that wait for very many sites.
+    pub(crate) fn waiting(&self) -> u64 {
+        if self.quick { 100_000 } else { 1_000_000 }
     }
 
     /// How many opens and clicks are recorded.

@@ -57,6 +57,13 @@ pub(super) enum To {
     SomeStrangers,
     /// To somebody at one of so many domains.
     Domains(usize),
+    /// To somebody at one of the domains after the first `after` ones.
+    LastDomains { of: usize, after: usize },
+}
+
+/// One of the domains.
+pub(super) fn domain(number: usize) -> String {
+    format!("domain{number}.example")
 }
 
 /// Calls of `/v1/send` with this content, each to one recipient.
@@ -77,8 +84,9 @@ pub(super) fn requests(
         Box::new(move |out| {
             let number = random.below(people.len());
             let (to, name) = match to {
-                To::Domains(domains) => {
-                    (format!("user{number}@domain{}.example", random.below(domains)), "Ada")
+                To::Domains(domains) => (format!("user{number}@{}", domain(random.below(domains))), "Ada"),
+                To::LastDomains { of, after } => {
+                    (format!("user{number}@{}", domain(after + random.below(of - after))), "Ada")
                 }
                 To::SomeStrangers if Kind::of(random.next()) == Kind::New => (people.stranger(), "Ada"),
                 To::Contacts | To::SomeStrangers => (people::email(number), people::first_name(number)),

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use mailwright_app::App;
-use mailwright_app::delivery::warm_up::{Progress, Subject};
+use mailwright_app::delivery::warm_up::progress::Progress;
+use mailwright_app::delivery::warm_up::subject::Subject;
 use mailwright_core::address::DomainName;
 
 use crate::print;

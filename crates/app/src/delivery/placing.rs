@@ -17,7 +17,8 @@ use mailwright_store::sending::email::Claimed;
 use super::flows::Destination;
 use super::interventions::{Instead, instead};
 use super::outlets::{Outlet, Way};
-use super::warm_up::{Ask, Subject};
+use super::warm_up::Ask;
+use super::warm_up::subject::Subject;
 use super::{Delivery, claim_ref};
 
 /// The shortest time that a mail waits whose transports are all shut; up to twice as long, by chance.

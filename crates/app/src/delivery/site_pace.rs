@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use mailwright_core::attempt::Attempt;
 use mailwright_core::pacing::limits::limits_of;
 use mailwright_core::pacing::{Pace, PaceReason};
 use mailwright_core::time::Timestamp;
@@ -10,7 +11,6 @@ use mailwright_mail::route::{MailServer, site};
 use mailwright_store::body;
 use mailwright_store::delivery::site as store;
 
-use super::sites::Site;
 use crate::App;
 use crate::error::Result;
 
@@ -30,17 +30,19 @@ pub struct SitePace {
 }
 
 impl App {
-    /// Adds to the domains that mail waits for the paces of their sites, where mail is brought to those directly.
-    pub(super) async fn add_paces(&self, domains: &mut [Site], now: Timestamp) -> Result<()> {
+    /// The paces of the sites that take the mail of domains, where mail is brought to those directly. With each domain comes
+    /// the last attempt with a mail to it.
+    pub(super) async fn paces_of(
+        &self,
+        domains: &[(&str, Option<&Attempt>)],
+        now: Timestamp,
+    ) -> Result<Vec<Option<SitePace>>> {
         let sources = self.transports().sources();
         if sources.is_empty() {
-            return Ok(());
+            return Ok(vec![None; domains.len()]);
         }
-        for domain in &mut *domains {
-            domain.pace = self.site_of(domain, now).map(SitePace::unknown);
-        }
-        let mut names: Vec<Arc<str>> =
-            domains.iter().filter_map(|domain| Some(Arc::clone(&domain.pace.as_ref()?.site))).collect();
+        let sites: Vec<_> = domains.iter().map(|(domain, last)| self.site_of(domain, *last, now)).collect();
+        let mut names: Vec<Arc<str>> = sites.iter().flatten().cloned().collect();
         names.sort_unstable();
         names.dedup();
         let stored = self.read(body!(async |rx| {
@@ -53,18 +55,18 @@ impl App {
                 paces.entry(row.key.site).or_default().push(pace);
             }
         }
-        for pace in domains.iter_mut().filter_map(|domain| domain.pace.as_mut()) {
-            if let Some(known) = paces.get(&*pace.site) {
-                *pace = SitePace::of(Arc::clone(&pace.site), known, now);
-            }
-        }
-        Ok(())
+        let new = vec![Pace::default()];
+        let of = |site: Arc<str>| {
+            let known = paces.get(&*site).unwrap_or(&new);
+            SitePace::of(site, known, now)
+        };
+        Ok(sites.into_iter().map(|site| site.map(of)).collect())
     }
 
     /// The site that takes the mail of a domain: as this process looked it up, or as the last attempt has it.
-    fn site_of(&self, of: &Site, now: Timestamp) -> Option<Arc<str>> {
-        self.0.delivery.known_sites.get(&of.domain, now).or_else(|| {
-            let last = of.last.as_ref().filter(|last| !last.host.is_empty())?;
+    fn site_of(&self, domain: &str, last: Option<&Attempt>, now: Timestamp) -> Option<Arc<str>> {
+        self.0.delivery.known_sites.get(&domain.to_owned(), now).or_else(|| {
+            let last = last.filter(|last| !last.host.is_empty())?;
             let is_direct = last.transport.as_ref().is_some_and(|name| self.transports().is_direct(name));
             is_direct.then(|| site(&[MailServer { host: last.host.clone(), preference: 0 }]).into())
         })
@@ -72,10 +74,6 @@ impl App {
 }
 
 impl SitePace {
-    fn unknown(site: Arc<str>) -> Self {
-        Self::of(site, &[Pace::default()], Timestamp(0))
-    }
-
     /// What several addresses of ours have together.
     fn of(site: Arc<str>, paces: &[Pace], now: Timestamp) -> Self {
         let published = limits_of(&site).per_minute.map(f64::from);

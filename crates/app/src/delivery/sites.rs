@@ -126,7 +126,11 @@ impl App {
             )
             .await?;
         let (mut sites, has_more) = by_domain(found.mails);
-        self.add_paces(&mut sites, now).await?;
+        let asked: Vec<_> = sites.iter().map(|site| (site.domain.as_str(), site.last.as_ref())).collect();
+        let paces = self.paces_of(&asked, now).await?;
+        for (site, pace) in sites.iter_mut().zip(paces) {
+            site.pace = pace;
+        }
         let limit = found.per_second.unwrap_or(self.settings().delivery.per_second);
         let sites = Sites {
             sites,

@@ -184,6 +184,7 @@ fn serves_as(purpose: Purpose, found: &[&str]) -> bool {
         tracking: None,
         inbound_host: Some("mx.example.net"),
         dmarc_reports: None,
+        ses_dkim: &[],
         mail_policy: Some(ServedPolicy { id: "0a1b", host: "mail.example.net" }),
         tls_reports: Some("tls@example.net"),
         shows_logo: true,

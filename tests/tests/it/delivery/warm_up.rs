@@ -60,17 +60,17 @@ async fn send_many(app: &App, count: usize, domain: &str) -> Vec<String> {
     mails
 }
 
-/// Waits until so many of the mails are sent, and each of the others says why it waits.
+/// Waits until so many of the mails are sent, and the first of the others that was looked at says why it waits.
 async fn all_but_those_that_wait(app: &App, mails: &[String], sent: usize, why: &str) {
     app.eventually(&format!("{sent} of {} are sent, the others wait: {why}", mails.len()), async || {
-        let mut found = (0, 0);
+        let (mut found, mut explained) = (0, 0);
         for id in mails {
             let email = app.email(id).await;
-            found.0 += usize::from(email["status"] == "SENT");
-            let waits = email["error"].as_str().is_some_and(|error| error.contains(why));
-            found.1 += usize::from(email["status"] == "PENDING" && waits);
+            found += usize::from(email["status"] == "SENT");
+            let says = email["error"].as_str().is_some_and(|error| error.contains(why));
+            explained += usize::from(email["status"] == "PENDING" && says);
         }
-        (found == (sent, mails.len() - sent)).then_some(())
+        (found == sent && (explained > 0 || sent == mails.len())).then_some(())
     })
     .await;
 }
@@ -147,7 +147,7 @@ both_engines! {
         let busy = send_many(&app, 10, "busy.example").await;
         app.eventually("all are put off", async || {
             for id in &busy {
-                if app.email(id).await["attemptCount"] != 1 {
+                if app.email(id).await["attemptCount"].as_i64() < Some(1) {
                     return None;
                 }
             }

@@ -5,8 +5,10 @@
 //! of the hour goes by the next transport of its route, or waits until there is room. A mail that is given back without
 //! having left is counted no more; where a process dies, its mails stay counted.
 
+pub mod progress;
+pub mod subject;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,10 +21,9 @@ use mailwright_store::body;
 use mailwright_store::delivery::warm_up as store;
 use mailwright_store::sending::email::Claimed;
 
+use self::subject::Subject;
 use super::Delivery;
 use super::flows::Destination;
-use crate::App;
-use crate::error::Result;
 use crate::settings::WarmUpSettings;
 
 /// How often what did not leave is written back, where nothing else is asked.
@@ -33,39 +34,8 @@ const ASKED_EVERY: Duration = Duration::from_mins(1);
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// The most hours after which mail is looked at again that waits for its turn.
 const HORIZON: u32 = 6;
-/// Subjects that are read at a time.
-const PAGE: i64 = 500;
 
 const HOUR: Duration = Duration::from_hours(1);
-
-/// What warms up.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Subject {
-    /// An address of ours that connections come from.
-    Address(IpAddr),
-    /// A sender's domain.
-    Domain(Arc<str>),
-}
-
-impl Subject {
-    /// Reads what [`fmt::Display`] writes.
-    fn parse(text: &str) -> Option<Self> {
-        match text.split_once(' ')? {
-            ("address", address) => address.parse().ok().map(Self::Address),
-            ("domain", domain) => Some(Self::Domain(domain.into())),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Address(address) => write!(f, "address {address}"),
-            Self::Domain(domain) => write!(f, "domain {domain}"),
-        }
-    }
-}
 
 /// A mail that asks to leave.
 pub(super) struct Ask {
@@ -376,53 +346,5 @@ pub(super) async fn run(delivery: Arc<Delivery>) {
         if !work.owed.is_empty() || !work.blocked.is_empty() {
             delivery.warm_up.count(&delivery, work).await;
         }
-    }
-}
-
-/// How far a subject has come.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progress {
-    /// What warms up.
-    pub subject: Subject,
-    /// Where its plan stands; `None` when it is over.
-    pub standing: Option<Standing>,
-    /// When mail of it was last counted.
-    pub updated_at: Timestamp,
-}
-
-impl App {
-    /// How far all addresses and domains have come that a warm-up was begun for.
-    pub async fn warm_ups(&self) -> Result<Vec<Progress>> {
-        let (plan, now) = (&self.settings().warm_up.plan, self.clock().now());
-        let (mut found, mut after) = (Vec::new(), String::new());
-        loop {
-            let from = after.clone();
-            let page = self.read(body!(async |rx| Ok(store::all(rx, &from, PAGE).await?))).await?;
-            let Some(last) = page.last() else { return Ok(found) };
-            after.clone_from(&last.subject);
-            found.extend(page.into_iter().filter_map(|row| {
-                let progress: WarmUp = serde_json::from_str(&row.progress).unwrap_or_default();
-                let standing = progress.standing(plan, now);
-                Some(Progress {
-                    subject: Subject::parse(&row.subject)?,
-                    standing,
-                    updated_at: row.updated_at,
-                })
-            }));
-        }
-    }
-
-    /// Ends the warm-up of a subject, which receivers know already, or begins it anew.
-    pub async fn set_warm_up(&self, subject: &Subject, is_over: bool) -> Result<()> {
-        let now = self.clock().now();
-        let progress = if is_over { WarmUp::finished(now) } else { WarmUp::default() };
-        let row = (subject.to_string(), serde_json::to_string(&progress).unwrap_or_else(|_| "{}".into()));
-        self.write(body!(async |tx| {
-            store::lock(tx, std::slice::from_ref(&row.0), now).await?;
-            Ok(store::put(tx, std::slice::from_ref(&row), now).await?)
-        }))
-        .await?;
-        tracing::info!(%subject, is_over, "an operator has set a warm-up");
-        Ok(())
     }
 }

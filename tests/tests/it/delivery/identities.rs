@@ -208,7 +208,7 @@ one_engine! {
             .map(|token| json!({
                 "type": "CNAME", "name": format!("{token}._domainkey.{DOMAIN}"),
                 "value": format!("{token}.dkim.amazonses.com"),
-                "purpose": "ses_dkim", "required": false, "status": "unchecked", "found": [],
+                "purpose": "ses_dkim", "required": false, "status": "unchecked", "found": [], "difference": null,
             }))
             .collect();
         assert_eq!((wanted.len(), records(&found, "ses_dkim")), (3, wanted.iter().collect::<Vec<_>>()));

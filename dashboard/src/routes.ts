@@ -32,5 +32,6 @@ export const ROUTES: readonly PageRoute[] = [
   { path: '/delivery', for: 'member', load: () => import('#/features/delivery/Page') },
   { path: '/requests', for: 'member', load: () => import('#/features/request/Page') },
   { path: '/settings', for: 'member', load: () => import('#/features/settings/Page') },
+  { path: '/settings/domains/:id/dmarc', for: 'member', load: () => import('#/features/dmarc/Page') },
   { path: '/account', for: 'owner', load: () => import('#/features/account/Page') },
 ];

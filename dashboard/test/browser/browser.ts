@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { AxeBuilder } from '@axe-core/playwright';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import type { Person, Service } from './service.ts';
 
 const CHROMIUM = process.env.MAILWRIGHT_TEST_CHROMIUM ?? '/usr/bin/chromium';
 /** How long a page may take to come to what a test waits for (a busy machine), in milliseconds. */
 const PATIENCE_MS = 30_000;
+/** How often the Tab key is pressed at most to come somewhere. */
+const MOST_TABS = 80;
 /** The rules that axe checks. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 /** Those that a theme decides about: the others find the same in both. */
@@ -25,6 +27,16 @@ async function launched(): Promise<Browser> {
 export async function closeBrowser(): Promise<void> {
   await browser?.close();
   browser = undefined;
+}
+
+/** Moves the focus by the Tab key until it is where a test wants it. */
+export async function tabTo(page: Page, wanted: Locator): Promise<void> {
+  await wanted.waitFor();
+  for (let steps = 0; steps < MOST_TABS; steps += 1) {
+    if (await wanted.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error('the focus never came there');
 }
 
 /** A person in front of a browser: a context of their own, and one page. */

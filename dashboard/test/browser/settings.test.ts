@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
-import { closeBrowser, Visitor } from './browser.ts';
+import type { Page } from 'playwright-core';
+import { closeBrowser, tabTo, Visitor } from './browser.ts';
 import { type Person, Service } from './service.ts';
 
 /** Markup, quotes and a variable: what must be shown as it is. */
@@ -36,16 +36,6 @@ with sqlite3.connect(sys.argv[1], timeout=30) as database:
 
 const settings = (tab: string) => `settings?tab=${tab}&p=${service.project.id}`;
 const section = (page: Page, name: string) => page.locator('section').filter({ has: page.getByRole('heading', { name, level: 2 }) });
-
-/** Moves the focus by the Tab key until it is where the test wants it. */
-async function tabTo(page: Page, wanted: Locator): Promise<void> {
-  await wanted.waitFor();
-  for (let steps = 0; steps < 80; steps += 1) {
-    if (await wanted.evaluate((element) => element === document.activeElement)) return;
-    await page.keyboard.press('Tab');
-  }
-  throw new Error('the focus never came there');
-}
 
 test('settings are saved by section, refused at their field, and kept', async () => {
   const owner = await Visitor.of(service);

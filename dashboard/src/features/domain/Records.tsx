@@ -1,5 +1,6 @@
 import { Copyable, CopyButton } from '#/ui/copy';
 import { Status, Tag, type Tone } from '#/ui/status';
+import { Words } from '#/ui/words';
 import type { DnsRecord } from './queries';
 import { t } from './texts';
 import { zoneFile } from './zone';
@@ -12,8 +13,27 @@ const TONES: Record<DnsRecord['status'], Tone> = {
   unchecked: 'muted',
 };
 
-/** The records of a domain: what to publish, and what was found. `isUnproven`: the domain may send without them. */
-export function Records({ records, isUnproven }: { records: readonly DnsRecord[]; isUnproven: boolean }) {
+/** What a record is for. `fresh`: its key waits to replace another one. */
+function about({ purpose, required }: DnsRecord, isUnproven: boolean, fresh: boolean): string {
+  if (purpose !== 'dkim') return t.purposeTexts[purpose];
+  if (fresh) return t.dkimFresh;
+  if (!required) return t.dkimSecond;
+  return isUnproven ? t.dkimLater : t.purposeTexts.dkim;
+}
+
+/**
+ * The records of a domain: what to publish, and what was found. `isUnproven`: the domain may send without them. `fresh` are
+ * those of keys that wait to replace others.
+ */
+export function Records({
+  records,
+  isUnproven,
+  fresh,
+}: {
+  records: readonly DnsRecord[];
+  isUnproven: boolean;
+  fresh: readonly DnsRecord[];
+}) {
   return (
     <div className="space-y-3">
       <div className="flex flex-wrap items-center justify-between gap-2">
@@ -22,58 +42,70 @@ export function Records({ records, isUnproven }: { records: readonly DnsRecord[]
       </div>
       <ul className="divide-y divide-line border-y border-line">
         {records.map((record) => (
-          <li key={`${record.type} ${record.name} ${record.purpose}`} className="space-y-2 py-3">
-            <div className="flex flex-wrap items-center gap-2">
-              <span className="font-medium">{t.purposes[record.purpose]}</span>
-              {record.required && <Tag>{isUnproven ? t.requiredLater : t.required}</Tag>}
-              <span className="ml-auto">
-                <Status tone={record.required && record.status === 'missing' ? 'bad' : TONES[record.status]}>
-                  {t.states[record.status]}
-                </Status>
-              </span>
-            </div>
-            <p className="max-w-prose text-meta text-muted">{isUnproven && record.purpose === 'dkim' ? t.dkimLater : t.purposeTexts[record.purpose]}</p>
-            <dl className="grid grid-cols-[auto_1fr] items-baseline gap-x-4 gap-y-1">
-              <dt className="text-muted">{t.type}</dt>
-              <dd className="font-mono text-meta">{record.type}</dd>
-              <dt className="text-muted">{t.name}</dt>
-              <dd className="min-w-0">
-                <Copyable text={record.name} what={`${t.purposes[record.purpose]}: ${t.name}`} />
-              </dd>
-              {record.priority != null && (
-                <>
-                  <dt className="text-muted">{t.priority}</dt>
-                  <dd className="font-mono text-meta">{record.priority}</dd>
-                </>
-              )}
-              <dt className="text-muted">{t.value}</dt>
-              <dd className="min-w-0">
-                <Copyable text={record.value} what={`${t.purposes[record.purpose]}: ${t.value}`} />
-              </dd>
-              {record.difference != null && (
-                <>
-                  <dt className="text-muted">{t.difference}</dt>
-                  <dd className="min-w-0 max-w-prose break-words" lang="en">
-                    {record.difference}
-                  </dd>
-                </>
-              )}
-              {record.status === 'mismatch' && record.found.length > 0 && (
-                <>
-                  <dt className="text-muted">{t.found}</dt>
-                  <dd className="min-w-0 space-y-1">
-                    {record.found.map((value) => (
-                      <code key={value} className="block font-mono text-meta break-all text-bad">
-                        {value}
-                      </code>
-                    ))}
-                  </dd>
-                </>
-              )}
-            </dl>
-          </li>
+          <OneRecord
+            key={`${record.type} ${record.name} ${record.purpose}`}
+            record={record}
+            isUnproven={isUnproven}
+            isFresh={fresh.includes(record)}
+          />
         ))}
       </ul>
     </div>
+  );
+}
+
+function OneRecord({ record, isUnproven, isFresh }: { record: DnsRecord; isUnproven: boolean; isFresh: boolean }) {
+  const { purpose, required, status } = record;
+  const isWrong = status === 'missing' || status === 'mismatch';
+  return (
+    <li className="space-y-2 py-3">
+      <div className="flex flex-wrap items-center gap-2">
+        <span className="font-medium">{t.purposes[purpose]}</span>
+        {required && <Tag>{isUnproven ? t.requiredLater : t.required}</Tag>}
+        {isFresh && <Tag>{t.fresh}</Tag>}
+        <span className="ml-auto">
+          <Status tone={required && status === 'missing' ? 'bad' : TONES[status]}>{t.states[status]}</Status>
+        </span>
+      </div>
+      <p className="max-w-prose text-meta text-muted">{about(record, isUnproven, isFresh)}</p>
+      <dl className="grid grid-cols-[auto_1fr] items-baseline gap-x-4 gap-y-1">
+        <dt className="text-muted">{t.type}</dt>
+        <dd className="font-mono text-meta">{record.type}</dd>
+        <dt className="text-muted">{t.name}</dt>
+        <dd className="min-w-0">
+          <Copyable text={record.name} what={`${t.purposes[purpose]}: ${t.name}`} />
+        </dd>
+        {record.priority != null && (
+          <>
+            <dt className="text-muted">{t.priority}</dt>
+            <dd className="font-mono text-meta">{record.priority}</dd>
+          </>
+        )}
+        <dt className="text-muted">{t.value}</dt>
+        <dd className="min-w-0">
+          <Copyable text={record.value} what={`${t.purposes[purpose]}: ${t.value}`} />
+        </dd>
+        {status === 'mismatch' && record.found.length > 0 && (
+          <>
+            <dt className="text-muted">{t.found}</dt>
+            <dd className="min-w-0 space-y-1">
+              {record.found.map((value) => (
+                <code key={value} className="block font-mono text-meta break-all text-bad">
+                  {value}
+                </code>
+              ))}
+            </dd>
+          </>
+        )}
+        {isWrong && record.difference && (
+          <>
+            <dt className="text-muted">{t.difference}</dt>
+            <dd className="min-w-0 break-words">
+              <Words text={record.difference} />
+            </dd>
+          </>
+        )}
+      </dl>
+    </li>
   );
 }

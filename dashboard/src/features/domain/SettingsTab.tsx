@@ -3,9 +3,10 @@ import { Plus, RefreshCw, Trash2 } from 'lucide';
 import { useState } from 'react';
 import { api, call } from '#/api/client';
 import { queries } from '#/api/query';
-import { useIsAdmin } from '#/features/project/open';
+import { reportAddress } from '#/features/dmarc/asking';
 import { isKept } from '#/features/mailbox/queries';
-import { Button, TextLink } from '#/ui/button';
+import { useIsAdmin } from '#/features/project/open';
+import { Button, LinkButton, TextLink } from '#/ui/button';
 import { Confirm } from '#/ui/dialog';
 import { Empty } from '#/ui/empty';
 import { Icon } from '#/ui/icon';
@@ -15,11 +16,15 @@ import { Skeleton } from '#/ui/skeleton';
 import { Banner, Status } from '#/ui/status';
 import { done, failed } from '#/ui/toast';
 import { AddDomain } from './AddDomain';
-import { check, type Domain, domains, isUnproven } from './queries';
+import { FormerKeys } from './FormerKeys';
+import { Identities } from './Identities';
+import { successors } from './keys';
+import { NewKeys } from './NewKeys';
+import { check, type Domain, domains, isAwaited, isUnproven, keep } from './queries';
 import { Records } from './Records';
 import { t } from './texts';
 
-/** How often the states of records are read anew while one of them is missing, in milliseconds. */
+/** How often the states of records are read anew while one of them is awaited, in milliseconds. */
 const REFRESH_MS = 15_000;
 
 /** The sender domains, their records, and what was found of them. */
@@ -28,7 +33,7 @@ export default function DomainsTab() {
   const [adding, setAdding] = useState(false);
   const all = useQuery({
     ...domains(),
-    refetchInterval: (query) => (query.state.data?.some((domain) => !domain.verified) ? REFRESH_MS : false),
+    refetchInterval: (query) => (query.state.data?.some(isAwaited) ? REFRESH_MS : false),
   });
   const add = isAdmin && (
     <Button variant="primary" onClick={() => setAdding(true)}>
@@ -62,13 +67,11 @@ export default function DomainsTab() {
 function OneDomain({ domain, isAdmin }: { domain: Domain; isAdmin: boolean }) {
   const [checking, setChecking] = useState(false);
   const [removing, setRemoving] = useState(false);
+  const fresh = successors(domain.records);
   const checkNow = async () => {
     setChecking(true);
     try {
-      const found = await check(domain.id);
-      queries.setQueryData(domains().queryKey, (before) =>
-        before?.map((other) => (other.id === found.id ? found : other)),
-      );
+      keep(await check(domain.id));
     } catch (error) {
       failed(error);
     } finally {
@@ -81,21 +84,36 @@ function OneDomain({ domain, isAdmin }: { domain: Domain; isAdmin: boolean }) {
       lead={<Status tone={domain.verified ? 'good' : 'bad'}>{!domain.verified ? t.pending : isUnproven(domain) ? t.mayAnyway : t.verified}</Status>}
       actions={
         <>
+          {reportAddress(domain) !== undefined && (
+            <LinkButton size="small" to={`/settings/domains/${domain.id}/dmarc`}>
+              {t.reports}
+            </LinkButton>
+          )}
           <Button size="small" busy={checking} onClick={() => void checkNow()}>
             <Icon of={RefreshCw} size={14} />
             {checking ? t.checking : t.check}
           </Button>
           {isAdmin && (
-            <Button size="small" onClick={() => setRemoving(true)}>
-              <Icon of={Trash2} size={14} />
-              {t.remove}
-            </Button>
+            <>
+              <NewKeys domain={domain} />
+              <Button size="small" onClick={() => setRemoving(true)}>
+                <Icon of={Trash2} size={14} />
+                {t.remove}
+              </Button>
+            </>
           )}
         </>
       }
     >
       {isUnproven(domain) && <Unproven />}
-      <Records records={domain.records} isUnproven={isUnproven(domain)} />
+      {fresh.length > 0 && (
+        <div className="mb-3">
+          <Banner tone="accent">{t.keysWait}</Banner>
+        </div>
+      )}
+      <Records records={domain.records} fresh={fresh} isUnproven={isUnproven(domain)} />
+      <FormerKeys keys={domain.formerKeys} />
+      <Identities identities={domain.identities ?? []} />
       <Confirm
         open={removing}
         onClose={() => setRemoving(false)}

@@ -36,6 +36,7 @@ before(async () => {
   service = await Service.start({
     MAILWRIGHT_INBOUND_LISTEN: `127.0.0.1:${inbound}`,
     MAILWRIGHT_INBOUND_HOST: 'mx.acme.test',
+    MAILWRIGHT_INBOUND_RETURN_PATH: 'bounces.acme.test',
     MAILWRIGHT_TRACKING_SETTLE_MS: '0',
   });
   made = await makeHostileProject(service, inbound, grace);
@@ -259,7 +260,7 @@ test('what happened', async (context) => {
     { at: `emails/${made.mails.sent}` },
     { again: true, at: `emails/${made.mails.suppressed}` },
     { at: `emails/${made.mails.received}` },
-    { at: 'delivery', shows: '' },
+    { at: 'delivery' },
     { at: 'requests', shows: '/contacts/' },
     {
       at: 'requests',
@@ -286,6 +287,8 @@ test('settings', async (context) => {
   await asOwner(context, [
     tab('general', { shows: '' }),
     tab('domains', { shows: 'd'.repeat(60) }),
+    { at: `settings/domains/${made.domain}/dmarc?p=${service.project.id}` },
+    { again: true, at: `settings/domains/${made.domain}/dmarc?days=7&p=${service.project.id}`, shows: LONG },
     tab('members', { shows: LONG }),
     tab('keys'),
     tab('api', { shows: '' }),
@@ -309,6 +312,8 @@ test('questions, menus and the palette', async (context) => {
     { again: true, at: `settings?tab=topics&p=${p}`, shows: 'Edit topic', does: press(`Edit topic: ${EVIL}`) },
     { again: true, at: `settings?tab=suppressions&p=${p}`, shows: 'Edit rule', does: press(`Edit rule: ${EVIL}`) },
     { again: true, at: `settings?tab=domains&p=${p}`, shows: 'd'.repeat(60), does: press('Remove') },
+    { again: true, at: `settings?tab=domains&p=${p}`, shows: 'd'.repeat(60), does: press('New keys') },
+    { again: true, at: 'delivery', shows: 'p'.repeat(60), does: press(/^Resume: /) },
     { again: true, at: `settings?tab=danger&p=${p}`, does: press('Delete the project') },
     { again: true, at: `templates/${made.templates.html}?tab=settings`, does: press('Delete') },
     { again: true, at: 'contacts', does: press(/^Switch project/) },

@@ -1,6 +1,6 @@
-import { connect } from 'node:net';
 import { documentOf } from '../../src/editor/document.ts';
 import { writeMjml } from '../../src/editor/mjml.ts';
+import { deliver, report } from './deliver.ts';
 import { open } from './insight.ts';
 import type { Person, Service } from './service.ts';
 
@@ -44,31 +44,10 @@ export interface HostileProject {
   execution: string;
   mails: { sent: string; suppressed: string; received: string };
   importJob: string;
+  /** The domain that there are reports about. */
+  domain: string;
   event: string;
   field: string;
-}
-
-/** Hands a mail to the server that takes mail, as another server does. */
-async function deliver(port: number, from: string, to: string, lines: readonly string[]): Promise<void> {
-  const turns = ['EHLO relay.test', `MAIL FROM:<${from}>`, `RCPT TO:<${to}>`, 'DATA', [...lines, '.'].join('\r\n'), 'QUIT'];
-  await new Promise<void>((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
-    let heard = '';
-    socket.on('error', reject);
-    socket.on('data', (data) => {
-      heard += data.toString('latin1');
-      // an answer ends with a line that has a space behind its code
-      for (let end = /^\d{3} .*\r\n/m.exec(heard); end; end = /^\d{3} .*\r\n/m.exec(heard)) {
-        heard = heard.slice(end.index + end[0].length);
-        if (/^[45]/.test(end[0])) reject(new Error(`${turns[0]} was answered ${end[0]}`));
-        const turn = turns.shift();
-        if (turn === undefined) {
-          socket.end();
-          resolve();
-        } else socket.write(`${turn}\r\n`);
-      }
-    });
-  });
 }
 
 async function makePeople(service: Service) {
@@ -224,6 +203,22 @@ async function makeTeam(service: Service, grace: Person, cookie: string) {
   await service.api('POST', '/auth/signup', { body: { ...grace, name: LONG, invitation: token } });
 }
 
+/** A report about the domain, by somebody who calls themselves whatever they like. */
+async function makeReport(service: Service, inbound: number): Promise<string> {
+  const domains = await service.api('GET', `/domains/project/${service.project.id}`);
+  const domain = domains.find((one: { domain: string }) => one.domain === 'acme.test');
+  const { value } = domain.records.find((record: { purpose: string }) => record.purpose === 'dmarc');
+  const address = /mailto:([^,;]+)/.exec(value)?.[1] ?? '';
+  const sources = [
+    { ip: '192.0.2.1', count: 7, passes: true, from: 'acme.test' },
+    { ip: '2001:db8:1234:5678:9abc:def0:1234:5678', count: 3, passes: false, from: `${'f'.repeat(60)}.${'g'.repeat(60)}.acme.test` },
+  ];
+  for (const [index, reporter] of [EVIL, LONG, PLAIN].entries()) {
+    await deliver(inbound, 'reports@example.org', address, report({ reporter, id: `r${index}`, domain: 'acme.test', daysAgo: 2, sources }));
+  }
+  return domain.id;
+}
+
 async function makeImport(service: Service): Promise<string> {
   const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
   const rows = [['email', EVIL, LONG], ['alan@example.org', EVIL, TURNED], [EVIL, LONG, EVIL]];
@@ -245,9 +240,12 @@ export async function makeHostileProject(service: Service, inbound: number, grac
   const mails = await makeMails(service, inbound);
   await makeTeam(service, grace, cookie);
   const importJob = await makeImport(service);
+  const domain = await makeReport(service, inbound);
+  await service.api('POST', '/delivery/interventions', { body: { kind: 'PAUSE', domain: `${'p'.repeat(60)}.example`, reason: EVIL } });
+  await service.api('POST', '/delivery/interventions', { body: { kind: 'EXPIRE', domain: 'given.up.example', reason: LONG } });
   // requests that are refused, with what was asked for in their path
   for (const path of [`/contacts/${encodeURIComponent(EVIL)}`, `/segments/${LONG}?q=${encodeURIComponent(EVIL)}`]) {
     await fetch(`${service.url}${path}`, { headers: { authorization: `Bearer ${service.project.secret}`, 'user-agent': EVIL } });
   }
-  return { ...people, ...audience, templates, campaigns, ...workflow, mails, importJob, event: EVIL, field: `data.${EVIL}` };
+  return { ...people, ...audience, templates, campaigns, ...workflow, mails, importJob, domain, event: EVIL, field: `data.${EVIL}` };
 }

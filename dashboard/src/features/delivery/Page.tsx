@@ -5,6 +5,7 @@ import { Page } from '#/ui/page';
 import { dayIn, instants, periodOf } from '#/ui/period';
 import { Health } from './Health';
 import { Held } from './Held';
+import { Interventions } from './Interventions';
 import { MailTable } from './MailTable';
 import { Sites } from './Sites';
 import { States } from './States';
@@ -19,6 +20,7 @@ export default function DeliveryPage() {
     <Page title={t.title} full lead={t.lead}>
       <States />
       <Held />
+      <Interventions />
       <Sites />
       <MailTable status="PENDING" title={t.waiting} lead={t.waitingText} />
       <MailTable status="IN_DOUBT" title={t.inDoubt} lead={t.inDoubtText} />

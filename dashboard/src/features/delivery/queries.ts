@@ -1,6 +1,13 @@
 import { queryOptions } from '@tanstack/react-query';
-import { api, call } from '#/api/client';
-import { projectKey } from '#/api/query';
+import { api, call, type Schemas } from '#/api/client';
+import { projectKey, queries } from '#/api/query';
+
+/** The mails to a domain that wait. */
+export type Site = Schemas['SiteView'];
+/** What is wanted with mail that waits. */
+export type Intervention = Schemas['InterventionView'];
+/** Who did something. */
+export type Actor = Schemas['ActorView'];
 
 /** What waits, by the domains of the recipients and by lanes. */
 export const sites = () =>
@@ -9,6 +16,41 @@ export const sites = () =>
     queryFn: ({ signal }) => call(api.GET('/delivery/sites', { signal })),
     refetchInterval: 10_000,
   });
+
+/** What is wanted with mail of the project that waits: what pauses it, sends it another way, or gives it up. */
+export const interventions = () =>
+  queryOptions({
+    queryKey: projectKey('delivery', 'interventions'),
+    queryFn: ({ signal }) => call(api.GET('/delivery/interventions', { signal })),
+    refetchInterval: 10_000,
+  });
+
+/** How many entries of the audit log are looked at. */
+const LOOKED_AT = 100;
+
+/**
+ * Who made the interventions, by the times at which they did: the newest entries of the audit log tell, to administrators.
+ * Others of `ids` are asked for anew.
+ */
+export const makers = (project: string, ids: readonly string[]) =>
+  queryOptions({
+    queryKey: projectKey('delivery', 'makers', ids),
+    queryFn: async ({ signal }) => {
+      const params = { path: { id: project }, query: { limit: LOOKED_AT } };
+      const { data } = await call(api.GET('/projects/{id}/audit', { params, signal }));
+      const made = data.filter((entry) => entry.action === 'intervention.made');
+      return new Map<string, Actor>(made.map((entry) => [entry.createdAt, entry.actor]));
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/** Reads anew what waits, once something else is wanted with it. */
+export function reloadWaiting(): Promise<unknown> {
+  return Promise.all([
+    queries.invalidateQueries({ queryKey: projectKey('delivery') }),
+    queries.invalidateQueries({ queryKey: projectKey('emails') }),
+  ]);
+}
 
 /** The first mails that a restore holds, of the project or of one campaign, and how many there are. */
 export const held = (campaignId = '') =>

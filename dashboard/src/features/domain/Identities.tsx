@@ -4,7 +4,16 @@ import { Words } from '#/ui/words';
 import type { Identity } from './queries';
 import { t } from './texts';
 
-const TONES: Record<Identity['status'], Tone> = { pending: 'warn', verified: 'good', failed: 'bad', denied: 'muted' };
+const TONES: Record<Identity['status'], Tone> = {
+  pending: 'warn',
+  verified: 'good',
+  failed: 'bad',
+  denied: 'bad',
+  throttled: 'muted',
+  limited: 'bad',
+  refused: 'bad',
+  unavailable: 'muted',
+};
 
 /** What is known of a domain at Amazon SES, by transport. */
 export function Identities({ identities }: { identities: readonly Identity[] }) {
@@ -19,7 +28,13 @@ export function Identities({ identities }: { identities: readonly Identity[] }) 
               <span className="min-w-0 break-words">{t.identity(identity.transport)}</span>
               <Status tone={TONES[identity.status]}>{t.identityStates[identity.status]}</Status>
               <span className="text-meta text-muted">
-                {t.signedWith[identity.signedWith]} · {t.checked} <Time at={identity.checkedAt} />
+                {identity.signedWith && t.signedWith[identity.signedWith]}
+                {identity.signedWith && identity.checkedAt && ' · '}
+                {identity.checkedAt && (
+                  <>
+                    {t.checked} <Time at={identity.checkedAt} />
+                  </>
+                )}
               </span>
             </p>
             {identity.error && (

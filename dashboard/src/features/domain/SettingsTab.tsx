@@ -113,7 +113,7 @@ function OneDomain({ domain, isAdmin }: { domain: Domain; isAdmin: boolean }) {
       )}
       <Records records={domain.records} fresh={fresh} isUnproven={isUnproven(domain)} />
       <FormerKeys keys={domain.formerKeys} />
-      <Identities identities={domain.identities ?? []} />
+      <Identities identities={domain.identities} />
       <Confirm
         open={removing}
         onClose={() => setRemoving(false)}

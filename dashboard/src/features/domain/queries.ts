@@ -8,7 +8,7 @@ export type Domain = Schemas['DomainView'];
 /** A DNS record of a domain. */
 export type DnsRecord = Schemas['RecordView'];
 /** A domain at a provider that signs mail. */
-export type Identity = NonNullable<Domain['identities']>[number];
+export type Identity = Domain['identities'][number];
 
 /** The sender domains of the project. */
 export const domains = () =>

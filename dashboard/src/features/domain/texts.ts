@@ -2,7 +2,7 @@ import { texts } from '#/i18n/language';
 import type { Schemas } from '#/api/client';
 
 type DnsRecord = Schemas['RecordView'];
-type Identity = NonNullable<Schemas['DomainView']['identities']>[number];
+type Identity = Schemas['DomainView']['identities'][number];
 
 /** The texts of sender domains. */
 export const t = texts({
@@ -69,12 +69,16 @@ export const t = texts({
       pending: 'not verified yet',
       verified: 'verified',
       failed: 'failed',
-      denied: 'not known: SES does not let us ask',
+      denied: 'not registered: the key may not do that',
+      throttled: 'not known yet: SES was asked too often',
+      limited: 'not registered: the account has as many domains as it may have',
+      refused: 'SES refused the request',
+      unavailable: 'not known: SES gave no answer',
     } satisfies Record<Identity['status'], string>,
     signedWith: {
       own_key: 'signed with the domain’s own key',
       easy_dkim: 'signed with keys of SES (Easy DKIM)',
-    } satisfies Record<Identity['signedWith'], string>,
+    } satisfies Record<NonNullable<Identity['signedWith']>, string>,
     checked: 'asked',
     purposes: {
       dkim: 'Signature (DKIM)',
@@ -173,12 +177,16 @@ export const t = texts({
       pending: 'noch nicht bestätigt',
       verified: 'bestätigt',
       failed: 'fehlgeschlagen',
-      denied: 'unbekannt: SES lässt uns nicht nachfragen',
+      denied: 'nicht angemeldet: Der Schlüssel darf das nicht',
+      throttled: 'noch unbekannt: SES wurde zu oft gefragt',
+      limited: 'nicht angemeldet: Das Konto hat so viele Domains, wie es haben darf',
+      refused: 'SES hat die Anfrage abgelehnt',
+      unavailable: 'unbekannt: SES gab keine Antwort',
     } satisfies Record<Identity['status'], string>,
     signedWith: {
       own_key: 'signiert mit dem eigenen Schlüssel der Domain',
       easy_dkim: 'signiert mit Schlüsseln von SES (Easy DKIM)',
-    } satisfies Record<Identity['signedWith'], string>,
+    } satisfies Record<NonNullable<Identity['signedWith']>, string>,
     checked: 'nachgefragt',
     purposes: {
       dkim: 'Signatur (DKIM)',

@@ -1,5 +1,8 @@
 //! DNS lookups, on `hickory-resolver`.
 
+mod proven;
+mod records;
+
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -15,13 +18,18 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use hickory_resolver::system_conf::read_system_conf;
 use hickory_resolver::{ResolverBuilder, TokioResolver};
+use mailwright_tls::Tlsa;
 use tokio::time::timeout;
+
+use proven::{Keeping, Patience, Said, Validating};
+use records::{alias, certificate, complete, host, mail_server, name_server};
 
 /// How long one lookup may take, retries included.
 const OVERALL: Duration = Duration::from_secs(5);
 /// How often a question is put, and how long each answer is waited for.
 const ATTEMPTS: usize = 2;
 const PER_ATTEMPT: Duration = Duration::from_millis(2400);
+const PATIENCE: Patience = Patience { attempts: ATTEMPTS, per_attempt: PER_ATTEMPT };
 /// How many answers [`Dns::keeping_answers`] keeps: the oldest of those least asked for make room for new ones.
 const MAX_KEPT: u64 = 16_384;
 /// How long it keeps an answer, however long the answer allows it.
@@ -39,6 +47,8 @@ pub struct Dns {
     resolver: TokioResolver,
     /// The name servers, with what the system says about asking them.
     settings: Arc<(ResolverConfig, ResolverOpts)>,
+    /// The same name servers, where they validate DNSSEC.
+    validating: Option<Arc<Validating>>,
 }
 
 /// Why there are no records.
@@ -65,6 +75,17 @@ pub(crate) enum Answer<T> {
     Unknown,
 }
 
+/// An answer, and whether DNSSEC proves it.
+#[derive(Debug)]
+pub(crate) struct Proven<T> {
+    pub(crate) answer: Answer<T>,
+    /// Whether a name server that validates says that answer and aliases are those of the zones (RFC 4035 section 3.2.3).
+    pub(crate) is_proven: bool,
+    /// The name at the end of the aliases, in lower case and without the final dot; `None` where it is the one that was
+    /// asked about, or is not known.
+    pub(crate) alias_of: Option<String>,
+}
+
 impl fmt::Debug for Dns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dns").finish_non_exhaustive()
@@ -89,18 +110,47 @@ impl Dns {
         build(Arc::new((config, ResolverOpts::default())), |_| ()).expect(NO_TLS)
     }
 
+    /// The same name servers, of which the operator says that they validate DNSSEC and that nobody can change what they
+    /// say on the way here: what they call proven is believed.
+    #[must_use]
+    pub fn validating(self) -> Self {
+        let validating = Validating::new(&self.settings.0, PATIENCE, None);
+        Self { validating: Some(Arc::new(validating)), ..self }
+    }
+
     /// Asks the same name servers and keeps what they say, as long as it says itself (the TTL; for what is not there that
     /// of RFC 2308 section 5), but an hour at most, and five minutes what is not there. An answer without such a time, no
     /// answer and a failure are not kept. At most 16,384 answers are kept at a time. Clones share them; another call does
     /// not.
     #[must_use]
     pub fn keeping_answers(&self) -> Self {
-        build(Arc::clone(&self.settings), |options| {
+        let kept = build(Arc::clone(&self.settings), |options| {
             options.cache_size = MAX_KEPT;
             options.positive_max_ttl = Some(MAX_KEPT_FOR);
             options.negative_max_ttl = Some(MAX_ABSENCE_KEPT_FOR);
         })
-        .expect(NO_TLS)
+        .expect(NO_TLS);
+        let keeping =
+            Keeping { most: MAX_KEPT as usize, records: MAX_KEPT_FOR, absence: MAX_ABSENCE_KEPT_FOR };
+        let validating = self.validating.as_ref().map(|_| {
+            let config = &self.settings.0;
+            Arc::new(Validating::new(config, PATIENCE, Some(keeping)))
+        });
+        Self { validating, ..kept }
+    }
+
+    /// Whether the name servers validate, so that they can prove something.
+    pub fn validates(&self) -> bool {
+        self.validating.is_some()
+    }
+
+    /// Whether the name servers call proven what they say of a zone.
+    pub async fn proves(&self, zone: &str) -> Result<bool, DnsError> {
+        let said = self.prove(zone, RecordType::NS, name_server).await;
+        match said.answer {
+            Answer::Unknown => Err(DnsError::Unavailable("no answer that can be used".into())),
+            Answer::Records(_) | Answer::NoData | Answer::NoName => Ok(said.is_proven),
+        }
     }
 
     /// The resolver, for whoever asks with it for more than records.
@@ -178,6 +228,31 @@ impl Dns {
         self.ask(name, RecordType::MX, mail_server).await
     }
 
+    /// The same with its proof.
+    pub(crate) async fn prove_mx(&self, name: &str) -> Proven<(u16, String)> {
+        self.prove(name, RecordType::MX, mail_server).await
+    }
+
+    /// As [`Dns::cname`], with its proof.
+    pub(crate) async fn prove_cname(&self, name: &str) -> Proven<String> {
+        self.prove(name, RecordType::CNAME, alias).await
+    }
+
+    /// As [`Dns::a`], with its proof.
+    pub(crate) async fn prove_a(&self, name: &str) -> Proven<IpAddr> {
+        self.prove(name, RecordType::A, RData::ip_addr).await
+    }
+
+    /// As [`Dns::aaaa`], with its proof.
+    pub(crate) async fn prove_aaaa(&self, name: &str) -> Proven<IpAddr> {
+        self.prove(name, RecordType::AAAA, RData::ip_addr).await
+    }
+
+    /// The certificates that a name names (RFC 6698), with the proof without which they say nothing.
+    pub(crate) async fn prove_tlsa(&self, name: &str) -> Proven<Tlsa> {
+        self.prove(name, RecordType::TLSA, certificate).await
+    }
+
     /// As [`Dns::ns`].
     pub(crate) async fn ask_ns(&self, name: &str) -> Answer<String> {
         self.ask(name, RecordType::NS, name_server).await
@@ -227,6 +302,23 @@ impl Dns {
         }
     }
 
+    /// The same, and whether DNSSEC proves it: never where the name server does not validate.
+    async fn prove<T>(&self, name: &str, kind: RecordType, pick: impl Fn(&RData) -> Option<T>) -> Proven<T> {
+        let unproven = |answer| Proven { answer, is_proven: false, alias_of: None };
+        let Some(validating) = &self.validating else {
+            return unproven(self.ask(name, kind, pick).await);
+        };
+        let Some(name) = complete(name) else { return unproven(Answer::NoName) };
+        match timeout(OVERALL, validating.ask(&name, kind)).await {
+            Ok(Ok(said)) => Proven {
+                answer: answer(&said, pick),
+                is_proven: said.is_proven,
+                alias_of: (said.name != name).then(|| host(&said.name)),
+            },
+            Ok(Err(_)) | Err(_) => unproven(Answer::Unknown),
+        }
+    }
+
     /// The error is `None` when there is no answer in time.
     async fn lookup(&self, name: Name, kind: RecordType) -> Result<Lookup, Option<NetError>> {
         timeout(OVERALL, self.resolver.lookup(name, kind)).await.map_err(|_| None)?.map_err(Some)
@@ -251,13 +343,7 @@ fn build(
     options.edns0 = true;
     change(&mut options);
     *builder.options_mut() = options;
-    Ok(Dns { resolver: builder.build()?, settings })
-}
-
-fn complete(name: &str) -> Option<Name> {
-    let mut name = Name::from_ascii(name).ok()?;
-    name.set_fqdn(true);
-    Some(name)
+    Ok(Dns { resolver: builder.build()?, settings, validating: None })
 }
 
 fn picked<T>(lookup: &Lookup, pick: impl Fn(&RData) -> Option<T>) -> Vec<T> {
@@ -279,31 +365,14 @@ fn absence<T>(none: &NoRecords) -> Answer<T> {
     }
 }
 
-fn mail_server(data: &RData) -> Option<(u16, String)> {
-    match data {
-        RData::MX(mx) => Some((mx.preference, host(&mx.exchange))),
-        _ => None,
+/// What an answer with its proof says.
+fn answer<T>(said: &Said, pick: impl Fn(&RData) -> Option<T>) -> Answer<T> {
+    let records: Vec<T> = said.records.iter().filter_map(pick).collect();
+    match () {
+        () if !records.is_empty() => Answer::Records(records),
+        // of another kind than was asked for
+        () if !said.records.is_empty() || said.is_referral => Answer::Unknown,
+        () if said.exists => Answer::NoData,
+        () => Answer::NoName,
     }
-}
-
-fn name_server(data: &RData) -> Option<String> {
-    match data {
-        RData::NS(server) => Some(host(&server.0)),
-        _ => None,
-    }
-}
-
-fn alias(data: &RData) -> Option<String> {
-    match data {
-        RData::CNAME(target) => Some(host(&target.0)),
-        _ => None,
-    }
-}
-
-fn host(name: &Name) -> String {
-    let mut text = name.to_ascii().to_ascii_lowercase();
-    if text.ends_with('.') {
-        text.pop();
-    }
-    text
 }

@@ -5,6 +5,7 @@
 //! time; no value from a caller can start a header line or an SMTP command.
 
 pub mod authentication;
+pub mod dane;
 pub mod dkim;
 pub mod dmarc_report;
 pub mod dns;

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use mailwright_core::pacing::limits::receiver_of;
 
-use crate::dns::{Answer, Dns};
+use crate::dns::{Answer, Dns, Proven};
 
 /// Most mail servers of a domain that are tried.
 pub const MOST_SERVERS: usize = 20;
@@ -26,6 +26,16 @@ pub enum Route {
     Nowhere,
     /// The name server gave no answer that can be used; that may pass.
     Unknown,
+}
+
+/// Where mail for a domain goes, and what proves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Directions {
+    /// Where it goes.
+    pub route: Route,
+    /// Whether DNSSEC proves that, so that TLSA records of the servers count (RFC 7672 section 2.2.1). Never where the name
+    /// server does not validate.
+    pub is_proven: bool,
 }
 
 /// A mail server of a domain.
@@ -48,11 +58,27 @@ pub enum Addresses {
     Unknown,
 }
 
+/// What is known of a mail server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailHost {
+    /// Where it is; unknown also where it is not known which names count for it.
+    pub addresses: Addresses,
+    /// The names whose TLSA records count for it (TLSA base domains), the best first; none where DNSSEC does not prove its
+    /// addresses, nor that it is an alias (RFC 7672 section 2.2.2).
+    pub bases: Vec<String>,
+}
+
 impl Dns {
     /// Where mail for a domain goes. `random` gives the order of servers that are equally good: the same number, the same
     /// order.
     pub async fn route(&self, domain: &str, random: u64) -> Route {
-        match self.ask_mx(domain).await {
+        self.directions(domain, random).await.route
+    }
+
+    /// The same with its proof.
+    pub async fn directions(&self, domain: &str, random: u64) -> Directions {
+        let Proven { answer, is_proven, .. } = self.prove_mx(domain).await;
+        let route = match answer {
             Answer::Records(servers) => of_records(servers, random),
             // what has no MX record is its own mail server
             Answer::NoData => match self.addresses(domain).await {
@@ -64,28 +90,61 @@ impl Dns {
             },
             Answer::NoName => Route::Nowhere,
             Answer::Unknown => Route::Unknown,
-        }
+        };
+        Directions { route, is_proven }
     }
 
     /// The addresses of a mail server.
     pub async fn addresses(&self, host: &str) -> Addresses {
-        let (v6, v4) = tokio::join!(self.ask_aaaa(host), self.ask_a(host));
-        let is_known = |answer: &Answer<IpAddr>| !matches!(answer, Answer::Unknown);
-        let all_known = is_known(&v6) && is_known(&v4);
-        let (mut v6, mut v4) = (records(v6).into_iter(), records(v4).into_iter());
-        let mut addresses = Vec::new();
-        loop {
-            let (six, four) = (v6.next(), v4.next());
-            if six.is_none() && four.is_none() {
-                break;
-            }
-            addresses.extend([six, four].into_iter().flatten());
+        self.mail_host(host).await.addresses
+    }
+
+    /// The addresses of a mail server, and the names whose TLSA records count for it.
+    pub async fn mail_host(&self, host: &str) -> MailHost {
+        let (v6, v4) = tokio::join!(self.prove_aaaa(host), self.prove_a(host));
+        match self.bases(host, [&v6, &v4]).await {
+            Some(bases) => MailHost { addresses: in_turns(v6.answer, v4.answer), bases },
+            // whoever suppresses that answer must not be rid of the records
+            None => MailHost { addresses: Addresses::Unknown, bases: Vec::new() },
         }
-        match (addresses.is_empty(), all_known) {
-            (false, _) => Addresses::Known(addresses),
-            (true, true) => Addresses::None,
-            (true, false) => Addresses::Unknown,
+    }
+
+    /// The end of the aliases counts before the name itself (RFC 7671 section 7). Where only the first alias is proven, the
+    /// name itself counts. `None` where the name server does not answer whether it is.
+    async fn bases(&self, host: &str, said: [&Proven<IpAddr>; 2]) -> Option<Vec<String>> {
+        let found = || said.into_iter().filter(|said| matches!(said.answer, Answer::Records(_)));
+        if let Some(proven) = found().find(|said| said.is_proven) {
+            return Some(proven.alias_of.clone().into_iter().chain([host.to_owned()]).collect());
         }
+        if !found().any(|said| said.alias_of.is_some()) {
+            return Some(Vec::new());
+        }
+        let alias = self.prove_cname(host).await;
+        match alias.answer {
+            Answer::Records(_) if alias.is_proven => Some(vec![host.to_owned()]),
+            Answer::Records(_) | Answer::NoData | Answer::NoName => Some(Vec::new()),
+            Answer::Unknown => None,
+        }
+    }
+}
+
+/// Addresses of both kinds in turns.
+fn in_turns(v6: Answer<IpAddr>, v4: Answer<IpAddr>) -> Addresses {
+    let is_known = |answer: &Answer<IpAddr>| !matches!(answer, Answer::Unknown);
+    let all_known = is_known(&v6) && is_known(&v4);
+    let (mut v6, mut v4) = (records(v6).into_iter(), records(v4).into_iter());
+    let mut addresses = Vec::new();
+    loop {
+        let (six, four) = (v6.next(), v4.next());
+        if six.is_none() && four.is_none() {
+            break;
+        }
+        addresses.extend([six, four].into_iter().flatten());
+    }
+    match (addresses.is_empty(), all_known) {
+        (false, _) => Addresses::Known(addresses),
+        (true, true) => Addresses::None,
+        (true, false) => Addresses::Unknown,
     }
 }
 

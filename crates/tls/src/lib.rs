@@ -1,9 +1,10 @@
 //! TLS on `rustls`: as a client speaks it, to the mail server, to PostgreSQL, and over HTTP, and as the server does for
-//! mail that comes in (`server.rs`).
+//! mail that comes in (`server.rs`). Certificates that DNS names are checked in `dane.rs`.
 //!
 //! The provider, `ring`, is named explicitly: nothing here depends on a provider of the process. The roots are those of
 //! the system.
 
+mod dane;
 mod server;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
+pub use dane::{Dane, Tlsa, Verdict};
 pub use server::{ServerError, self_signed_server_config, server_config_of};
 
 /// Whether the server has to prove who it is.

@@ -65,13 +65,14 @@ const TASKS: [(&str, &str); 25] = [
 
 /// Who opens connections to elsewhere. Whoever adds one says why what a user gave cannot lead it into the operator's
 /// network.
-const CONNECTIONS: [(&str, &str); 12] = [
+const CONNECTIONS: [(&str, &str); 13] = [
     ("app/src/http_client/network.rs", "HTTP, to addresses that the connector has checked"),
     ("app/src/http_client/connector.rs", "carries these connections"),
     ("app/src/http_client/hosts.rs", "keeps them"),
     ("app/src/http_client/exchange.rs", "uses them"),
     ("mail/src/smtp/open.rs", "the mail server, which the operator configured"),
     ("mail/src/dns.rs", "the name server, which the operator configured"),
+    ("mail/src/dns/proven.rs", "the same, asked what DNSSEC proves"),
     ("mail/src/spamd.rs", "the filter of spam, which the operator configured"),
     ("store/src/database/postgres/mod.rs", "the database, which the operator configured"),
     ("store/src/database/postgres/connection.rs", "the same"),
@@ -200,6 +201,8 @@ fn connections_are_opened_where_they_are_guarded() {
         "to_socket_addrs",
         "ToSocketAddrs",
         "TokioResolver",
+        "UdpClientStream",
+        "TcpClientStream",
         "TlsConnector",
         "hyper::client",
         "client::legacy",

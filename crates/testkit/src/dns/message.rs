@@ -8,6 +8,7 @@ const SOA: u16 = 6;
 pub(super) const MX: u16 = 15;
 pub(super) const TXT: u16 = 16;
 pub(super) const AAAA: u16 = 28;
+pub(super) const TLSA: u16 = 52;
 const OPT: u16 = 41;
 
 pub(super) const NO_ERROR: u8 = 0;
@@ -18,6 +19,8 @@ pub(super) const NXDOMAIN: u8 = 3;
 pub(super) struct Query {
     id: [u8; 2],
     recursion_desired: bool,
+    /// The bit AD: it is to be said whether DNSSEC proves the answer (RFC 6840 section 5.7).
+    pub(super) asks_for_proof: bool,
     /// The question section, repeated in the answer as it came.
     question: Vec<u8>,
     pub(super) name: String,
@@ -58,6 +61,7 @@ impl Query {
         Some(Self {
             id: [header[0], header[1]],
             recursion_desired: header[2] & 1 != 0,
+            asks_for_proof: header[3] & 0x20 != 0,
             question,
             name: labels.join("."),
             kind,
@@ -77,6 +81,11 @@ impl Query {
         bytes.extend(&self.question);
         bytes
     }
+}
+
+/// Says in an answer that DNSSEC proves it (the bit AD).
+pub(super) fn prove(answer: &mut [u8]) {
+    answer[3] |= 0x20;
 }
 
 /// Adds a record to the authority section of an answer that has none in it so far.

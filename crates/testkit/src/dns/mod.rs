@@ -2,6 +2,8 @@
 
 mod fault;
 mod message;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,8 +20,8 @@ pub use fault::Fault;
 
 use crate::net::free_port;
 use message::{
-    A, AAAA, CNAME, MX, NO_ERROR, NS, NXDOMAIN, PTR, Query, SERVFAIL, TXT, add_authority, authority, key,
-    labels, record, strings,
+    A, AAAA, CNAME, MX, NO_ERROR, NS, NXDOMAIN, PTR, Query, SERVFAIL, TLSA, TXT, add_authority, authority,
+    key, labels, prove, record, strings,
 };
 
 /// What the server says about a name.
@@ -42,6 +44,8 @@ struct Zone {
     delay: Duration,
     /// How many seconds an answer may be kept.
     ttl: u32,
+    /// Zones that are signed, and zones below them that are not.
+    signed: HashMap<String, bool>,
     /// The questions so far: name and type.
     queries: Vec<(String, u16)>,
 }
@@ -110,6 +114,26 @@ impl FakeDns {
     pub fn set_ptr(&self, address: Ipv4Addr, name: &str) {
         let [a, b, c, d] = address.octets();
         self.set(&format!("{d}.{c}.{b}.{a}.in-addr.arpa"), PTR, std::iter::once(labels(name)));
+    }
+
+    /// Sets the TLSA records of a name: usage, selector, matching type and data of each.
+    pub fn set_tlsa(&self, name: &str, records: impl IntoIterator<Item = (u8, u8, u8, Vec<u8>)>) {
+        let data = records.into_iter().map(|(usage, selector, matching, data)| {
+            let mut bytes = vec![usage, selector, matching];
+            bytes.extend(data);
+            bytes
+        });
+        self.set(name, TLSA, data);
+    }
+
+    /// Says of answers about a name and all names below it that DNSSEC proves them, to whoever asks for that (the bit AD).
+    pub fn set_secure(&self, zone: &str) {
+        self.zone.lock().unwrap().signed.insert(key(zone), true);
+    }
+
+    /// Does not say so of a name and of those below it, although a zone above is secure.
+    pub fn set_insecure(&self, zone: &str) {
+        self.zone.lock().unwrap().signed.insert(key(zone), false);
     }
 
     /// Lets answers be kept for so many seconds, those without records as well. At first nothing may be kept: a test
@@ -248,8 +272,10 @@ fn answer(zone: &Mutex<Zone>, query: &Query) -> Option<Vec<u8>> {
     let mut records = Vec::new();
     let mut name = query.name.clone();
     let mut code = NO_ERROR;
+    let mut is_proven = query.asks_for_proof;
     // An alias is followed a few times; a loop of aliases ends there.
     for _ in 0..8 {
+        is_proven &= is_signed(&zone, &name);
         let Some(entry) = zone.names.get(&name) else {
             code = if has_children(&zone, &name) { NO_ERROR } else { NXDOMAIN };
             break;
@@ -278,112 +304,26 @@ fn answer(zone: &Mutex<Zone>, query: &Query) -> Option<Vec<u8>> {
     if records.is_empty() && zone.ttl > 0 {
         add_authority(&mut message, &authority(&query.name, zone.ttl));
     }
+    if is_proven {
+        prove(&mut message);
+    }
     Some(message)
+}
+
+/// Whether a name is in a zone that is signed: the nearest one above it counts.
+fn is_signed(zone: &Zone, name: &str) -> bool {
+    let mut name = name;
+    loop {
+        if let Some(signed) = zone.signed.get(name) {
+            return *signed;
+        }
+        let Some((_, above)) = name.split_once('.') else { return false };
+        name = above;
+    }
 }
 
 /// Whether a name exists only because names below it do (an empty non-terminal).
 fn has_children(zone: &Zone, name: &str) -> bool {
     let suffix = format!(".{name}");
     zone.names.keys().any(|known| known.ends_with(&suffix))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn question(name: &str, kind: u16) -> Vec<u8> {
-        let mut bytes = vec![7, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-        bytes.extend(labels(name));
-        bytes.extend(kind.to_be_bytes());
-        bytes.extend([0, 1]);
-        bytes
-    }
-
-    async fn ask(dns: &FakeDns, name: &str, kind: u16) -> Option<Vec<u8>> {
-        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        socket.send_to(&question(name, kind), dns.addr).await.unwrap();
-        let mut buffer = vec![0; 4096];
-        let answer = tokio::time::timeout(Duration::from_millis(200), socket.recv(&mut buffer)).await;
-        answer.ok().map(|length| {
-            buffer.truncate(length.unwrap());
-            buffer
-        })
-    }
-
-    /// Response code and number of answers.
-    fn summary(answer: &[u8]) -> (u8, u8) {
-        assert_eq!(answer[..2], [7, 7], "the id is the question's");
-        (answer[3] & 0x0f, answer[7])
-    }
-
-    #[tokio::test]
-    async fn it_says_what_it_was_told() {
-        let dns = FakeDns::start().await;
-        dns.set_txt("_dmarc.Example.com", ["v=DMARC1; p=none"]);
-        dns.set_mx("example.com", [(10, "mx.example.com")]);
-        dns.set_cname("alias.example.com", "_dmarc.example.com");
-        dns.set_servfail("broken.example.com");
-        dns.set_silent("silent.example.com");
-
-        let answer = ask(&dns, "_DMARC.example.com", TXT).await.unwrap();
-        assert_eq!(summary(&answer), (NO_ERROR, 1));
-        assert!(answer.ends_with(b"\x10v=DMARC1; p=none"));
-        let answer = ask(&dns, "example.com", MX).await.unwrap();
-        assert!(answer.ends_with(b"\x00\x0a\x02mx\x07example\x03com\x00"));
-        assert_eq!(summary(&ask(&dns, "alias.example.com", TXT).await.unwrap()), (NO_ERROR, 2));
-        assert_eq!(summary(&ask(&dns, "example.com", TXT).await.unwrap()), (NO_ERROR, 0));
-        assert_eq!(summary(&ask(&dns, "com", TXT).await.unwrap()), (NO_ERROR, 0));
-        assert_eq!(summary(&ask(&dns, "other.example.com", TXT).await.unwrap()), (NXDOMAIN, 0));
-        assert_eq!(summary(&ask(&dns, "broken.example.com", TXT).await.unwrap()), (SERVFAIL, 0));
-        assert_eq!(ask(&dns, "silent.example.com", TXT).await, None);
-        assert_eq!(dns.queries_for("silent.example.com"), 1);
-
-        dns.remove("_dmarc.example.com");
-        assert_eq!(summary(&ask(&dns, "_dmarc.example.com", TXT).await.unwrap()), (NXDOMAIN, 0));
-        dns.set_txt("silent.example.com", ["back"]);
-        assert_eq!(summary(&ask(&dns, "silent.example.com", TXT).await.unwrap()), (NO_ERROR, 1));
-    }
-
-    #[tokio::test]
-    async fn answers_can_be_kept_wrong_and_late() {
-        let dns = FakeDns::start().await;
-        dns.set_ns("example.com", ["ns1.example.com"]);
-        dns.set_aaaa("example.com", [Ipv6Addr::LOCALHOST]);
-        assert!(ask(&dns, "example.com", NS).await.unwrap().ends_with(b"\x03ns1\x07example\x03com\x00"));
-        dns.set_ttl(600);
-        let answer = ask(&dns, "example.com", AAAA).await.unwrap();
-        let end = [&[0, 0, 2, 88, 0, 16][..], &[0; 15], &[1]].concat();
-        assert!(answer.ends_with(&end), "ten minutes, and the address");
-        let answer = ask(&dns, "example.com", MX).await.unwrap();
-        assert_eq!((summary(&answer), answer[9]), ((NO_ERROR, 0), 1), "a SOA record");
-        assert!(answer.ends_with(&600_u32.to_be_bytes()));
-
-        dns.set_fault(Some(Fault::Referral));
-        let answer = ask(&dns, "example.com", NS).await.unwrap();
-        assert_eq!((summary(&answer), answer[9]), ((NO_ERROR, 0), 1), "other name servers");
-        dns.set_fault(Some(Fault::WrongId));
-        assert_ne!(ask(&dns, "example.com", NS).await.unwrap()[..2], [7, 7]);
-        dns.set_fault(None);
-        dns.set_delay(Duration::from_secs(5));
-        assert_eq!(ask(&dns, "example.com", NS).await, None);
-        assert_eq!(dns.queries(), 6);
-    }
-
-    #[tokio::test]
-    async fn a_long_answer_comes_over_tcp() {
-        let dns = FakeDns::start().await;
-        dns.set_txt("key.example.com", ["k".repeat(700)]);
-        let answer = ask(&dns, "key.example.com", TXT).await.unwrap();
-        assert_eq!((answer[2] & 2, summary(&answer)), (2, (NO_ERROR, 0)), "truncated");
-
-        let mut stream = TcpStream::connect(dns.addr).await.unwrap();
-        let question = question("key.example.com", TXT);
-        stream.write_u16(u16::try_from(question.len()).unwrap()).await.unwrap();
-        stream.write_all(&question).await.unwrap();
-        let mut answer = vec![0; usize::from(stream.read_u16().await.unwrap())];
-        stream.read_exact(&mut answer).await.unwrap();
-        assert_eq!(summary(&answer), (NO_ERROR, 1));
-        let data = [&[255][..], &[b'k'; 255], &[255], &[b'k'; 255], &[190], &[b'k'; 190]].concat();
-        assert!(answer.ends_with(&data));
-    }
 }

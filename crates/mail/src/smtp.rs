@@ -1,7 +1,8 @@
 //! Our own SMTP client (RFC 5321), for a relay or for another domain's mail servers.
 //!
-//! It speaks PIPELINING (RFC 2920), STARTTLS (RFC 3207), implicit TLS (RFC 8314), AUTH PLAIN and LOGIN (RFC 4954) and
-//! SIZE (RFC 1870). A message costs three writes and two waits: the envelope, the content, the final dot.
+//! It speaks PIPELINING (RFC 2920), STARTTLS (RFC 3207), implicit TLS (RFC 8314), certificates that DNS names (RFC 7672),
+//! AUTH PLAIN and LOGIN (RFC 4954), SIZE (RFC 1870) and CHUNKING (RFC 3030). A message costs three writes and two waits: the
+//! envelope, the content, and its last bytes.
 //!
 //! A message must be neither lost nor sent twice. So the result says exactly what is known: refused, certainly not
 //! accepted, or in doubt ([`ContentError`]). Every wait and every reply has a limit. If a future of this module is
@@ -9,14 +10,16 @@
 
 mod auth;
 mod config;
+mod content;
 mod open;
+mod outcome;
 mod reply;
 mod session;
-mod stuffing;
 mod url;
 mod wire;
 
 pub use config::{ConfigError, Credentials, RelayConfig, Security, Timeouts};
 pub use open::{OpenError, OpenStage};
+pub use outcome::{ContentError, EnvelopeError, Stage};
 pub use reply::Reply;
-pub use session::{Connection, ContentError, EnvelopeError, Stage};
+pub use session::Connection;

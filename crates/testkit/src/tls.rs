@@ -3,7 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedKey, DnType, IsCa, Issuer, KeyPair, PublicKeyData,
+    generate_simple_self_signed,
+};
+use ring::digest::{SHA256, SHA512, digest};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tempfile::NamedTempFile;
@@ -13,6 +17,8 @@ use tempfile::NamedTempFile;
 pub struct Certificate {
     file: Arc<NamedTempFile>,
     chain: Vec<CertificateDer<'static>>,
+    /// The public keys of the chain.
+    keys: Vec<Vec<u8>>,
     pub(crate) server: Arc<ServerConfig>,
 }
 
@@ -24,19 +30,43 @@ impl Certificate {
 
     /// The same for other names.
     pub fn of(names: &[&str]) -> Self {
-        let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
-        let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
-        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
+        let CertifiedKey { cert, signing_key } = generate_simple_self_signed(texts(names)).unwrap();
+        Self::new(
+            vec![cert.der().clone()],
+            vec![signing_key.subject_public_key_info()],
+            &signing_key,
+            &cert.pem(),
+        )
+    }
+
+    /// A certificate for other names with an issuer of its own, whose certificate a server shows as well. The file is
+    /// the issuer's.
+    pub fn issued(names: &[&str]) -> Self {
+        let mut of_issuer = CertificateParams::default();
+        of_issuer.distinguished_name.push(DnType::CommonName, "issuer of the harness");
+        of_issuer.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer_key = KeyPair::generate().unwrap();
+        let issuer_certificate = of_issuer.self_signed(&issuer_key).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let keys = vec![key.subject_public_key_info(), issuer_key.subject_public_key_info()];
+        let params = CertificateParams::new(texts(names)).unwrap();
+        let certificate = params.signed_by(&key, &Issuer::new(of_issuer, issuer_key)).unwrap();
+        let chain = vec![certificate.der().clone(), issuer_certificate.der().clone()];
+        Self::new(chain, keys, &key, &issuer_certificate.pem())
+    }
+
+    fn new(chain: Vec<CertificateDer<'static>>, keys: Vec<Vec<u8>>, key: &KeyPair, pem: &str) -> Self {
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let server = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
-            .with_single_cert(vec![cert.der().clone()], key)
+            .with_single_cert(chain.clone(), key)
             .unwrap();
         let file = NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), cert.pem()).unwrap();
-        Self { file: Arc::new(file), chain: vec![cert.der().clone()], server: Arc::new(server) }
+        std::fs::write(file.path(), pem).unwrap();
+        Self { file: Arc::new(file), chain, keys, server: Arc::new(server) }
     }
 
     /// The certificate as rustls takes it, for clients of the harness that are to trust it.
@@ -48,4 +78,21 @@ impl Certificate {
     pub fn path(&self) -> &Path {
         self.file.path()
     }
+
+    /// The TLSA record that names the certificate, or its issuer where the usage is 2 (or 0), for
+    /// [`FakeDns::set_tlsa`](crate::dns::FakeDns::set_tlsa).
+    pub fn tlsa(&self, usage: u8, selector: u8, matching: u8) -> (u8, u8, u8, Vec<u8>) {
+        let number = if matches!(usage, 0 | 2) { self.chain.len() - 1 } else { 0 };
+        let selected = if selector == 0 { self.chain[number].to_vec() } else { self.keys[number].clone() };
+        let data = match matching {
+            0 => selected,
+            1 => digest(&SHA256, &selected).as_ref().to_vec(),
+            _ => digest(&SHA512, &selected).as_ref().to_vec(),
+        };
+        (usage, selector, matching, data)
+    }
+}
+
+fn texts(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use mailwright_tls::ClientTls;
+use mailwright_tls::{ClientTls, Dane};
 use rustls::pki_types::CertificateDer;
 
 /// How the connection is protected.
@@ -46,7 +46,7 @@ pub struct Timeouts {
     pub command: Duration,
     /// Writing 64 KiB of content. Default 3 min.
     pub block: Duration,
-    /// The reply to the final dot: giving up here makes the message in doubt. Default 10 min.
+    /// The reply to the end of the content: giving up here makes the message in doubt. Default 10 min.
     pub data_end: Duration,
 }
 
@@ -78,13 +78,18 @@ pub struct RelayConfig {
     pub helo_name: String,
     /// Accept any certificate: for tests and for relays whose certificate cannot be fixed.
     pub accept_invalid_certs: bool,
+    /// Send content by BDAT where the server offers CHUNKING (RFC 3030).
+    pub chunking: bool,
+    /// Check the certificate by what DNS says of it, and by nothing else: neither by the roots of the system, nor not at
+    /// all. It is for one connection, with `security` being [`Security::StartTls`].
+    pub dane: Option<Dane>,
     /// The limits.
     pub timeouts: Timeouts,
     pub(super) tls: ClientTls,
 }
 
 impl RelayConfig {
-    /// A server without credentials and with the default limits.
+    /// A server without credentials, with the default limits, and with CHUNKING where it is offered.
     pub fn new(host: impl Into<String>, port: u16, security: Security) -> Self {
         Self {
             host: host.into(),
@@ -93,6 +98,8 @@ impl RelayConfig {
             credentials: None,
             helo_name: String::new(),
             accept_invalid_certs: false,
+            chunking: true,
+            dane: None,
             timeouts: Timeouts::default(),
             tls: ClientTls::default(),
         }
@@ -133,7 +140,7 @@ pub enum ConfigError {
     #[error("the {0} in the URL of a relay is not percent-encoded correctly")]
     Encoding(&'static str),
     /// A parameter that is not known.
-    #[error("the URL of a relay has the unknown parameter {0:?}; known are tls, helo and insecure")]
+    #[error("the URL of a relay has the unknown parameter {0:?}; known are tls, helo, insecure and chunking")]
     Parameter(String),
     /// A value that the parameter cannot have.
     #[error("the parameter {name} in the URL of a relay is {expected}")]

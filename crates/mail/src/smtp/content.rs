@@ -1,18 +1,26 @@
-//! Dot-stuffing (RFC 5321 section 4.5.2).
+//! Content as it is sent.
 
 use crate::lines::split_line;
 
-/// Turns content into what is sent between the reply 354 and the final dot: every line ends with CRLF, bare CR and LF
-/// included (section 2.3.8), and a dot at the start of a line is doubled. Content may be given in pieces.
-pub(super) struct DotStuffer {
+/// Turns content into what is sent: every line ends with CRLF, bare CR and LF included (RFC 5321 section 2.3.8). After DATA
+/// a dot at the start of a line is doubled (section 4.5.2); BDAT counts bytes, and none is added (RFC 3030 section 2).
+/// Content may be given in pieces.
+pub(super) struct Encoder {
+    doubles_dots: bool,
     at_line_start: bool,
     /// The last piece ended with a CR, which was written as CRLF: an LF that follows belongs to it.
     after_cr: bool,
 }
 
-impl DotStuffer {
-    pub(super) fn new() -> Self {
-        Self { at_line_start: true, after_cr: false }
+impl Encoder {
+    /// For what is sent between the reply 354 and the final dot.
+    pub(super) fn for_data() -> Self {
+        Self { doubles_dots: true, at_line_start: true, after_cr: false }
+    }
+
+    /// For what follows a BDAT command.
+    pub(super) fn for_bdat() -> Self {
+        Self { doubles_dots: false, ..Self::for_data() }
     }
 
     /// Appends `piece`, ready to be sent, to `out`.
@@ -26,7 +34,7 @@ impl DotStuffer {
         }
         self.after_cr = *last == b'\r';
         while let Some((line, after)) = split_line(rest) {
-            if self.at_line_start && line.first() == Some(&b'.') {
+            if self.doubles_dots && self.at_line_start && line.first() == Some(&b'.') {
                 out.push(b'.');
             }
             out.extend_from_slice(line);
@@ -38,7 +46,7 @@ impl DotStuffer {
         }
     }
 
-    /// Ends the last line when it has no end: the final dot stands on a line of its own.
+    /// Ends the last line when it has no end: a message ends with the end of a line.
     pub(super) fn finish(self, out: &mut Vec<u8>) {
         if !self.at_line_start {
             out.extend_from_slice(b"\r\n");
@@ -52,13 +60,17 @@ mod tests {
 
     use super::*;
 
-    fn stuff(pieces: &[Vec<u8>]) -> Vec<u8> {
-        let (mut stuffer, mut out) = (DotStuffer::new(), Vec::new());
+    fn encoded(mut encoder: Encoder, pieces: &[Vec<u8>]) -> Vec<u8> {
+        let mut out = Vec::new();
         for piece in pieces {
-            stuffer.push(piece, &mut out);
+            encoder.push(piece, &mut out);
         }
-        stuffer.finish(&mut out);
+        encoder.finish(&mut out);
         out
+    }
+
+    fn stuff(pieces: &[Vec<u8>]) -> Vec<u8> {
+        encoded(Encoder::for_data(), pieces)
     }
 
     /// What a server makes of it.
@@ -113,6 +125,7 @@ mod tests {
             let sent = stuff(&pieces);
             prop_assert_eq!(&sent, &stuff(&[pieces.concat()]), "pieces change nothing");
             prop_assert_eq!(unstuff(&sent), normal(&pieces.concat()));
+            prop_assert_eq!(encoded(Encoder::for_bdat(), &pieces), normal(&pieces.concat()));
             let bare = sent.iter().enumerate().any(|(at, byte)| match byte {
                 b'\n' => at == 0 || sent[at - 1] != b'\r',
                 b'\r' => sent.get(at + 1) != Some(&b'\n'),

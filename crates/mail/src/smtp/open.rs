@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mailwright_tls::Verify;
+use mailwright_tls::{Dane, Verdict, Verify};
 use rustls::pki_types::ServerName;
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio::time::{Instant, timeout};
@@ -164,6 +164,7 @@ async fn dial(config: &RelayConfig, way: Way<'_>, with_tls: bool) -> Result<Conn
         }
     }
     log_in(&mut wire, config, offer.mechanisms).await?;
+    capabilities.chunking &= config.chunking;
     Ok(Connection::new(wire, capabilities, config.timeouts))
 }
 
@@ -219,15 +220,20 @@ async fn handshake(tcp: TcpStream, config: &RelayConfig) -> Result<Stream, OpenE
     } else {
         Verify::Certificate
     };
-    let client = config.tls.get(verify).map_err(|error| broken(&error))?;
+    let dane = config.dane.as_ref();
+    let client = dane.map_or_else(|| config.tls.get(verify), Dane::config);
+    let client = client.map_err(|error| broken(&error))?;
+    let name = dane.map_or(config.host.as_str(), Dane::server_name);
     // MX records name hosts with the root's dot, certificates without.
-    let name =
-        ServerName::try_from(config.host.trim_end_matches('.').to_owned()).map_err(|error| broken(&error))?;
+    let name = ServerName::try_from(name.trim_end_matches('.').to_owned()).map_err(|error| broken(&error))?;
     let connecting = TlsConnector::from(Arc::clone(&client)).connect(name, tcp);
     let stream = timeout(config.timeouts.connect, connecting)
         .await
         .map_err(|_| broken(&"the handshake did not end in time"))?
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| match dane.and_then(Dane::verdict) {
+            Some(Verdict::Refused(why)) => broken(&why),
+            _ => broken(&error),
+        })?;
     Ok(Stream::Tls(Box::new(stream)))
 }
 
@@ -301,6 +307,7 @@ fn capabilities(reply: &RawReply) -> (Capabilities, Offer) {
         let (keyword, parameters) = line.split_once([' ', '=']).unwrap_or((line, ""));
         match keyword.trim().to_ascii_uppercase().as_str() {
             "PIPELINING" => capabilities.pipelining = true,
+            "CHUNKING" => capabilities.chunking = true,
             "SIZE" => {
                 capabilities.size = true;
                 // 0 is no limit

@@ -4,14 +4,18 @@ use std::fmt;
 use std::time::Duration;
 
 use super::config::Timeouts;
+use super::content::Encoder;
+use super::outcome::{ContentError, EnvelopeError, Stage};
 use super::reply::Reply;
-use super::stuffing::DotStuffer;
 use super::wire::{Interrupted, Wire, WireError};
 
 /// How much content is written at once, at most. Most messages fit, so their content is one write.
 const BLOCK: usize = 64 * 1024;
 /// How much content is encoded at once.
 const PIECE: usize = BLOCK / 4;
+/// How many of the last bytes are written by themselves: the final dot and its line end, or as much of a chunk. No server
+/// can take a message without them.
+const LAST: usize = 3;
 /// How long a refusal is waited for after the server broke off.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long a farewell may take.
@@ -32,6 +36,8 @@ pub struct Connection {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Capabilities {
     pub(super) pipelining: bool,
+    /// It takes content by BDAT, and we want that.
+    pub(super) chunking: bool,
     pub(super) size: bool,
     /// The largest message it takes, in bytes, where it said one.
     pub(super) max_size: Option<usize>,
@@ -43,71 +49,11 @@ enum State {
     Idle,
     /// Ready after RSET, for the server may still hold a part of the last envelope.
     Stale,
-    /// The server waits for content.
+    /// The server waits for content, or for BDAT.
     Content,
     /// The connection cannot be used any more, or is in the middle of an operation. If the operation's future is
     /// dropped, it stays in this state.
     Broken,
-}
-
-/// The command that was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Stage {
-    /// MAIL FROM.
-    MailFrom,
-    /// RCPT TO.
-    RcptTo,
-    /// DATA.
-    Data,
-}
-
-/// Why an envelope was not taken. No content was sent: the message is untouched.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum EnvelopeError {
-    /// The server refused, for now (4yz) or for good (5yz). The connection stays usable unless the reply is 421.
-    #[error("{stage:?} was refused: {reply}")]
-    Refused {
-        /// The first command that was refused.
-        stage: Stage,
-        /// The server's reply to it.
-        reply: Reply,
-    },
-    /// The connection broke or the server does not speak SMTP: try again on another one.
-    #[error("the connection was lost: {error}")]
-    Lost {
-        /// Description of the error.
-        error: String,
-    },
-}
-
-/// Why a message may not have been accepted.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum ContentError {
-    /// The server refused the message, for now (4yz) or for good (5yz).
-    #[error("the message was refused: {0}")]
-    Refused(Reply),
-    /// The connection broke before any of the final dot was handed to the system: certainly not accepted.
-    #[error("the connection was lost before the message was complete: {error}")]
-    LostBefore {
-        /// Description of the error.
-        error: String,
-    },
-    /// The final dot was handed to the system and no reply was seen: accepted or not, nobody can tell.
-    #[error("the connection was lost before the server answered: {error}")]
-    InDoubt {
-        /// Description of the error.
-        error: String,
-    },
-}
-
-impl ContentError {
-    fn lost_before(error: impl fmt::Display) -> Self {
-        Self::LostBefore { error: error.to_string() }
-    }
-
-    fn in_doubt(error: impl fmt::Display) -> Self {
-        Self::InDoubt { error: error.to_string() }
-    }
 }
 
 impl fmt::Debug for Connection {
@@ -155,8 +101,10 @@ impl Connection {
     /// server waits for [`Connection::content`].
     ///
     /// With PIPELINING this is one write, which also clears what a refused envelope left behind. After a refusal DATA is
-    /// written when the recipient was taken: a server may count it as one more error otherwise, as Postfix does. An
-    /// address that SMTP cannot carry is refused without asking the server (553).
+    /// written when the recipient was taken: a server may count it as one more error otherwise, as Postfix does. With
+    /// CHUNKING there is no DATA, and BDAT comes with the content: it must not be on its way before the recipient is taken
+    /// and the caller has written down that the content follows. An address that SMTP cannot carry is refused without
+    /// asking the server (553).
     pub async fn envelope(
         &mut self,
         mail_from: &str,
@@ -172,18 +120,22 @@ impl Connection {
         let stale = match std::mem::replace(&mut self.state, State::Broken) {
             State::Idle => false,
             State::Stale => true,
-            State::Content | State::Broken => return Err(lost("the connection cannot be used any more")),
+            State::Content | State::Broken => {
+                return Err(EnvelopeError::lost("the connection cannot be used any more"));
+            }
         };
         // A connection that was kept for a while may have been closed, mostly with a 421, which is no answer to us.
         if self.wire.was_interrupted().await {
-            return Err(lost("the server closed it, or spoke unasked, while it was idle"));
+            return Err(EnvelopeError::lost("the server closed it, or spoke unasked, while it was idle"));
         }
         let size = if self.capabilities.size { format!(" SIZE={size}") } else { String::new() };
         let mut commands = vec![
             (Some(Stage::MailFrom), format!("MAIL FROM:<{mail_from}>{size}\r\n")),
             (Some(Stage::RcptTo), format!("RCPT TO:<{rcpt_to}>\r\n")),
-            (Some(Stage::Data), "DATA\r\n".to_owned()),
         ];
+        if !self.capabilities.chunking {
+            commands.push((Some(Stage::Data), "DATA\r\n".to_owned()));
+        }
         if stale {
             commands.insert(0, (None, "RSET\r\n".to_owned()));
         }
@@ -192,14 +144,15 @@ impl Connection {
 
     /// Sends the commands, as many at once as the server takes well, and judges the replies.
     async fn converse(&mut self, commands: &[(Option<Stage>, String)]) -> Result<(), EnvelopeError> {
-        let together = match (self.capabilities.pipelining, self.was_refused) {
+        let has_data = commands.iter().any(|(stage, _)| *stage == Some(Stage::Data));
+        let together = match (self.capabilities.pipelining, self.was_refused && has_data) {
             (false, _) => 0,
             (true, false) => commands.len(),
             (true, true) => commands.len() - 1,
         };
         if together > 0 {
             let group: String = commands[..together].iter().map(|(_, line)| line.as_str()).collect();
-            self.wire.write(group.as_bytes(), self.timeouts.command).await.map_err(lost)?;
+            self.wire.write(group.as_bytes(), self.timeouts.command).await.map_err(EnvelopeError::lost)?;
         }
         let mut progress = Progress::default();
         for (at, (stage, line)) in commands.iter().enumerate() {
@@ -209,7 +162,7 @@ impl Connection {
             match self.ask(line, at >= together).await {
                 Ok(reply) => progress.judge(*stage, reply)?,
                 // What was refused stays refused, even if the rest of the answers got lost.
-                Err(error) => return Err(progress.refusal.unwrap_or_else(|| lost(error))),
+                Err(error) => return Err(progress.refusal.unwrap_or_else(|| EnvelopeError::lost(error))),
             }
         }
         let Some(refusal) = progress.refusal else {
@@ -243,23 +196,27 @@ impl Connection {
         }
     }
 
-    /// Sends the content, `header` (such as a DKIM signature, each line ended with CRLF; may be empty) before `raw`,
-    /// then the final dot, and reads the reply, which is positive after `Ok`. Call it only after `envelope` was `Ok`.
+    /// Sends the content, `header` (such as a DKIM signature, each line ended with CRLF; may be empty) before `raw`, after
+    /// DATA up to the final dot, otherwise by `BDAT <bytes> LAST`, and reads the reply, which is positive after `Ok`. Call
+    /// it only after `envelope` was `Ok`.
     ///
-    /// Everything but the final dot is written first. A server cannot accept a message without it, so a failure up to
-    /// there is certain ([`ContentError::LostBefore`]); from the dot on it is not ([`ContentError::InDoubt`]). A server
-    /// that refuses early is heard ([`ContentError::Refused`]), and the connection given up, for it may take the rest
-    /// of the content for commands.
+    /// Everything but the last bytes is written first. A server cannot accept a message without them, so a failure up to
+    /// there is certain ([`ContentError::LostBefore`]); from there on it is not ([`ContentError::InDoubt`]). A server that
+    /// refuses early is heard ([`ContentError::Refused`]), and the connection given up, for it may take the rest of the
+    /// content for commands.
     pub async fn content(&mut self, header: &[u8], raw: &[u8]) -> Result<Reply, ContentError> {
         if std::mem::replace(&mut self.state, State::Broken) != State::Content {
             return Err(ContentError::LostBefore {
                 error: "the server does not wait for content".to_owned(),
             });
         }
-        if let Err(interrupted) = self.write_content(header, raw).await {
-            return Err(self.judge_break(interrupted.error, ContentError::lost_before).await);
-        }
-        if let Err(interrupted) = self.wire.write_unless_answered(b".\r\n", self.timeouts.block).await {
+        let last = match self.write_content(header, raw).await {
+            Ok(last) => last,
+            Err(interrupted) => {
+                return Err(self.judge_break(interrupted.error, ContentError::lost_before).await);
+            }
+        };
+        if let Err(interrupted) = self.wire.write_unless_answered(&last, self.timeouts.block).await {
             if !interrupted.handed_over {
                 return Err(self.judge_break(interrupted.error, ContentError::lost_before).await);
             }
@@ -274,26 +231,46 @@ impl Connection {
             self.state = State::Idle;
             Ok(reply)
         } else if reply.is_refusal() {
-            self.state = if reply.is_closing() { State::Broken } else { State::Idle };
+            self.state = if reply.is_closing() {
+                State::Broken
+            } else if self.capabilities.chunking {
+                // what is left of the envelope then is not said (RFC 3030 section 2)
+                State::Stale
+            } else {
+                State::Idle
+            };
             Err(ContentError::Refused(reply))
         } else {
             Err(ContentError::in_doubt(format_args!("unexpected reply to the message: {reply}")))
         }
     }
 
-    async fn write_content(&mut self, header: &[u8], raw: &[u8]) -> Result<(), Interrupted> {
-        let mut stuffer = DotStuffer::new();
-        let mut block = Vec::with_capacity((header.len() + raw.len() + raw.len() / 64).min(BLOCK) + 16);
-        for piece in header.chunks(PIECE).chain(raw.chunks(PIECE)) {
+    /// Writes all but the last bytes, and returns these.
+    async fn write_content(&mut self, header: &[u8], raw: &[u8]) -> Result<Vec<u8>, Interrupted> {
+        let mut block = Vec::with_capacity((header.len() + raw.len() + raw.len() / 64).min(BLOCK) + 32);
+        let mut encoder = if self.capabilities.chunking {
+            block.extend_from_slice(format!("BDAT {} LAST\r\n", length_by_bdat(header, raw)).as_bytes());
+            Encoder::for_bdat()
+        } else {
+            Encoder::for_data()
+        };
+        for piece in pieces(header, raw) {
             // Every byte becomes two at most: a line end CRLF, a dot a pair of them.
             if block.len() + piece.len() * 2 > BLOCK {
-                self.wire.write_unless_answered(&block, self.timeouts.block).await?;
-                block.clear();
+                let written = block.len() - LAST;
+                self.wire.write_unless_answered(&block[..written], self.timeouts.block).await?;
+                block.drain(..written);
             }
-            stuffer.push(piece, &mut block);
+            encoder.push(piece, &mut block);
         }
-        stuffer.finish(&mut block);
-        self.wire.write_unless_answered(&block, self.timeouts.block).await
+        encoder.finish(&mut block);
+        if !self.capabilities.chunking {
+            block.extend_from_slice(b".\r\n");
+        }
+        // there are as many: a dot with its line end, or a command
+        let last = block.split_off(block.len() - LAST);
+        self.wire.write_unless_answered(&block, self.timeouts.block).await?;
+        Ok(last)
     }
 
     /// The outcome of a message that could not be written completely. A server that refuses may reply and close, so
@@ -339,6 +316,23 @@ impl Connection {
     }
 }
 
+/// The content as it is encoded, piece by piece.
+fn pieces<'c>(header: &'c [u8], raw: &'c [u8]) -> impl Iterator<Item = &'c [u8]> {
+    header.chunks(PIECE).chain(raw.chunks(PIECE))
+}
+
+/// How many bytes content has that is sent by BDAT.
+fn length_by_bdat(header: &[u8], raw: &[u8]) -> usize {
+    let (mut encoder, mut block, mut length) = (Encoder::for_bdat(), Vec::new(), 0);
+    for piece in pieces(header, raw) {
+        encoder.push(piece, &mut block);
+        length += block.len();
+        block.clear();
+    }
+    encoder.finish(&mut block);
+    length + block.len()
+}
+
 /// How far an envelope got.
 #[derive(Default)]
 struct Progress {
@@ -352,7 +346,11 @@ impl Progress {
     fn judge(&mut self, stage: Option<Stage>, reply: Reply) -> Result<(), EnvelopeError> {
         let Some(stage) = stage else {
             let cleared = reply.is_positive();
-            return if cleared { Ok(()) } else { Err(lost(format_args!("RSET was refused: {reply}"))) };
+            return if cleared {
+                Ok(())
+            } else {
+                Err(EnvelopeError::lost(format_args!("RSET was refused: {reply}")))
+            };
         };
         let accepted = if stage == Stage::Data { reply.code == 354 } else { reply.is_positive() };
         if accepted {
@@ -360,7 +358,7 @@ impl Progress {
             return Ok(());
         }
         if !reply.is_refusal() {
-            let unexpected = || lost(format_args!("unexpected reply to {stage:?}: {reply}"));
+            let unexpected = || EnvelopeError::lost(format_args!("unexpected reply to {stage:?}: {reply}"));
             return Err(self.refusal.take().unwrap_or_else(unexpected));
         }
         let closing = reply.is_closing();
@@ -380,8 +378,4 @@ fn is_path(address: &str) -> bool {
 fn cannot_be_written(stage: Stage) -> EnvelopeError {
     let reply = Reply::synthetic(553, (5, 1, 3), "the address cannot be written in SMTP");
     EnvelopeError::Refused { stage, reply }
-}
-
-fn lost(error: impl fmt::Display) -> EnvelopeError {
-    EnvelopeError::Lost { error: error.to_string() }
 }

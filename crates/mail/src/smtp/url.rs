@@ -10,8 +10,9 @@ impl RelayConfig {
     /// Reads `smtp://user:password@host:587?tls=required&helo=mail.example.com` and the like.
     ///
     /// `smtps` is implicit TLS on port 465. `smtp` is port 587 and takes `tls=required` (the default with
-    /// credentials), `opportunistic` (the default without) or `none`. Both take `helo=<name>` and `insecure=true`,
-    /// which accepts any certificate. Name and password are percent-encoded; IPv6 addresses stand in brackets.
+    /// credentials), `opportunistic` (the default without) or `none`. Both take `helo=<name>`, `insecure=true`, which
+    /// accepts any certificate, and `chunking=no`, by which content goes by DATA alone. Name and password are
+    /// percent-encoded; IPv6 addresses stand in brackets.
     pub fn from_url(url: &str) -> Result<Self, ConfigError> {
         parse(url)
     }
@@ -70,6 +71,13 @@ fn apply(config: &mut RelayConfig, name: &str, value: &str) -> Result<(), Config
                 "true" => true,
                 "false" => false,
                 _ => return invalid("insecure", "true or false"),
+            }
+        }
+        "chunking" => {
+            config.chunking = match value {
+                "yes" => true,
+                "no" => false,
+                _ => return invalid("chunking", "yes or no"),
             }
         }
         _ => return Err(ConfigError::Parameter(name.to_owned())),
@@ -165,10 +173,11 @@ mod tests {
             let config = RelayConfig::from_url(url).unwrap();
             assert_eq!((config.host.as_str(), config.port, config.security), (host, port, security), "{url}");
             assert_eq!(config.credentials, credentials, "{url}");
-            assert!(!config.accept_invalid_certs && config.helo_name.is_empty());
+            assert!(!config.accept_invalid_certs && config.helo_name.is_empty() && config.chunking);
         }
-        let config = RelayConfig::from_url("smtps://h?helo=mail.example.com&insecure=true").unwrap();
-        assert!(config.accept_invalid_certs);
+        let config =
+            RelayConfig::from_url("smtps://h?helo=mail.example.com&insecure=true&chunking=no").unwrap();
+        assert!(config.accept_invalid_certs && !config.chunking);
         assert_eq!(config.helo_name, "mail.example.com");
     }
 
@@ -203,6 +212,7 @@ mod tests {
             ("smtps://h?tls=none", value("tls", "for smtp:// only")),
             ("smtp://h?helo=a%0d%0ab", value("helo", "a host name")),
             ("smtp://h?insecure=1", value("insecure", "true or false")),
+            ("smtp://h?chunking=false", value("chunking", "yes or no")),
         ] {
             assert_eq!(RelayConfig::from_url(url).map(|_| ()).unwrap_err(), error, "{url}");
         }

@@ -1,6 +1,8 @@
 //! Tests through the public door of the crate, in one program so that it is linked once.
 
 #[cfg(test)]
+mod dane;
+#[cfg(test)]
 mod dkim;
 #[cfg(test)]
 mod dns;
@@ -10,6 +12,8 @@ mod message;
 mod route;
 #[cfg(test)]
 mod smtp;
+#[cfg(test)]
+mod smtp_chunking;
 #[cfg(test)]
 mod smtp_open;
 #[cfg(test)]

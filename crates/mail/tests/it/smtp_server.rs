@@ -14,7 +14,8 @@ use tokio_rustls::TlsAcceptor;
 /// A running server. One script per connection, in turn; lines of a script:
 ///
 /// - `C: <line>` reads a line and compares it; nothing may have been sent beyond a group of such lines.
-/// - `C: [content]` reads up to the final dot and keeps what came before it; `C: [some]` reads 100 kB.
+/// - `C: [content]` reads up to the final dot and keeps what came before it; `C: [7 bytes]` reads and keeps so many;
+///   `C: [some]` reads 100 kB.
 /// - `S: <line>` sends a line. `S: [raw]text` sends the text as it is, with `\r` and `\n` written out.
 /// - `S: [tls]` begins TLS. `S: [reset]` breaks the connection. `S: [close]` closes it and lets the next one come.
 /// - `S: [hold]` takes everything until the client closes. `S: [stall]` never reads again.
@@ -101,6 +102,11 @@ struct Session<'a> {
 impl Session<'_> {
     async fn follow(mut self, script: &str, acceptor: &TlsAcceptor) {
         for step in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            if let Some(length) = step.strip_prefix("C: [").and_then(|rest| rest.strip_suffix(" bytes]")) {
+                let content = self.read_bytes(length.parse().unwrap()).await;
+                self.contents.push(content);
+                continue;
+            }
             match step.split_at(3) {
                 ("C: ", "[content]") => {
                     let content = self.read_content().await;
@@ -196,6 +202,13 @@ impl Session<'_> {
             }
             self.fill().await;
         }
+    }
+
+    async fn read_bytes(&mut self, length: usize) -> Vec<u8> {
+        while self.input.len() < length {
+            self.fill().await;
+        }
+        self.input.drain(..length).collect()
     }
 
     async fn read_at_least(&mut self, length: usize) {

@@ -46,6 +46,7 @@ impl ScriptedServer {
             port: None,
             options: Options {
                 pipelining: true,
+                chunking: false,
                 starttls: None,
                 implicit_tls: None,
                 auth: None,
@@ -76,6 +77,12 @@ impl ServerBuilder {
     /// Advertises PIPELINING (the default) or not; what comes pipelined unasked is then an error of the client.
     pub fn pipelining(mut self, advertised: bool) -> Self {
         self.options.pipelining = advertised;
+        self
+    }
+
+    /// Advertises CHUNKING, and takes content by BDAT.
+    pub fn chunking(mut self) -> Self {
+        self.options.chunking = true;
         self
     }
 

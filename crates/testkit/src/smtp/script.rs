@@ -11,7 +11,7 @@ pub enum Answer {
     RefuseMail(u16, &'static str),
     /// Answers RCPT TO with this reply.
     RefuseRcpt(u16, &'static str),
-    /// Takes the whole content and answers the final dot with this reply.
+    /// Takes the whole content and answers its end, the final dot or BDAT, with this reply.
     RefuseData(u16, &'static str),
     /// Breaks the connection instead of answering RCPT TO.
     DropAtRcpt,
@@ -41,9 +41,11 @@ pub struct Received {
     pub rcpt_to: Vec<String>,
     /// The content, without the dots added for transport; empty where the server was told to keep none.
     pub data: Vec<u8>,
+    /// Whether it came by BDAT.
+    pub by_bdat: bool,
     /// The connection it came on, counted from 1 over the life of the server.
     pub connection: u64,
-    /// When the final dot came.
+    /// When its end came.
     pub at: Instant,
     /// Whether the connection was encrypted.
     pub tls: bool,

@@ -15,6 +15,7 @@ use crate::tls::Certificate;
 #[derive(Clone)]
 pub(super) struct Options {
     pub(super) pipelining: bool,
+    pub(super) chunking: bool,
     pub(super) starttls: Option<Certificate>,
     pub(super) implicit_tls: Option<Certificate>,
     pub(super) auth: Option<(String, String)>,

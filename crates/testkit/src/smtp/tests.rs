@@ -160,6 +160,38 @@ async fn pipelining_is_noticed() {
 }
 
 #[tokio::test]
+async fn content_comes_by_bdat() {
+    let server = ScriptedServer::builder().chunking().start(|to, _| match to {
+        "spam@example.com" => Answer::RefuseData(554, "5.7.1 no"),
+        "dot@example.com" => Answer::DropAfterDot,
+        _ => Answer::Accept,
+    });
+    let server = server.await;
+    let mut client = greeted(&server).await;
+    assert_eq!(client.says("BDAT 3 LAST\r\nx").await, "503 5.5.1 RCPT first");
+    for to in ["b@example.com", "spam@example.com"] {
+        client.says("MAIL FROM:<a@example.com>").await;
+        client.says(&format!("RCPT TO:<{to}>")).await;
+        client.write("BDAT 5\r\n.a\r\n.").await;
+        assert_eq!(client.reply().await, "250 2.0.0 and the next");
+        client.write("BDAT 4 LAST\r\n.b\r\n").await;
+        let expected = if to == "b@example.com" { "250 2.0.0 taken" } else { "554 5.7.1 no" };
+        assert_eq!(client.reply().await, expected);
+    }
+    let received = server.received();
+    assert_eq!((received.len(), &*received[0].data, received[0].by_bdat), (1, &b".a\r\n..b\r\n"[..], true));
+    assert_eq!(server.violations(), Vec::<String>::new());
+    client.write("MAIL FROM:<a@example.com>\r\nRCPT TO:<b@example.com>\r\nBDAT 1 LAST\r\nx").await;
+    for _ in 0..3 {
+        assert!(client.reply().await.starts_with("250"));
+    }
+    let violations = server.violations();
+    assert!(violations[0].contains("before the reply to RCPT"), "{violations:?}");
+    assert!(violations[1].contains("without an end"), "{violations:?}");
+    assert_eq!(violations.len(), 2);
+}
+
+#[tokio::test]
 async fn a_host_goes_down_and_comes_back() {
     let mut server = ScriptedServer::start(|_, _| Answer::Accept).await;
     let mut client = greeted(&server).await;

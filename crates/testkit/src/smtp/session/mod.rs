@@ -1,24 +1,19 @@
 //! One connection: commands in, replies out.
 
+mod content;
 mod login;
 
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
-};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use super::script::{Answer, Received};
+use super::script::Answer;
 use super::shared::{Counted, Shared};
-
-/// How much of a content is read before [`Answer::DropMidData`] breaks the connection.
-const MID_DATA: usize = 64;
 
 /// How a session goes on after a command.
 enum Next {
@@ -89,6 +84,8 @@ struct Session<'a, S> {
     rcpt_to: Vec<String>,
     /// What the script said about the recipients so far; the last that is not plain acceptance counts.
     answer: Answer,
+    /// What came of a content by BDAT so far.
+    chunks: Vec<u8>,
     mails: usize,
 }
 
@@ -104,6 +101,7 @@ impl<'a, S: Stream> Session<'a, S> {
             mail_from: None,
             rcpt_to: Vec::new(),
             answer: Answer::Accept,
+            chunks: Vec::new(),
             mails: 0,
         }
     }
@@ -148,6 +146,7 @@ impl<'a, S: Stream> Session<'a, S> {
             "MAIL" => return self.mail(line).await,
             "RCPT" => return self.rcpt(line).await,
             "DATA" => return self.data().await,
+            "BDAT" if self.shared.options.chunking => return self.bdat(line).await,
             "RSET" => {
                 self.reset();
                 self.reply(250, "2.0.0 reset").await?;
@@ -169,6 +168,9 @@ impl<'a, S: Stream> Session<'a, S> {
         let mut lines = vec!["testkit", "8BITMIME", "ENHANCEDSTATUSCODES", &size];
         if options.pipelining {
             lines.push("PIPELINING");
+        }
+        if options.chunking {
+            lines.push("CHUNKING");
         }
         if options.starttls.is_some() && !self.tls {
             lines.push("STARTTLS");
@@ -218,6 +220,9 @@ impl<'a, S: Stream> Session<'a, S> {
 
     async fn rcpt(&mut self, line: &str) -> io::Result<Next> {
         self.pipelined("RCPT");
+        if self.stream.buffer().starts_with(b"BDAT") {
+            self.shared.violation("content was sent before the reply to RCPT");
+        }
         if self.mail_from.is_none() {
             self.reply(503, "5.5.1 MAIL first").await?;
             return Ok(Next::Command);
@@ -244,107 +249,11 @@ impl<'a, S: Stream> Session<'a, S> {
         Ok(Next::Command)
     }
 
-    async fn data(&mut self) -> io::Result<Next> {
-        if !self.stream.buffer().is_empty() {
-            self.shared.violation("content was sent before the reply to DATA");
-        }
-        if self.rcpt_to.is_empty() {
-            self.reply(503, "5.5.1 RCPT first").await?;
-            return Ok(Next::Command);
-        }
-        self.reply(354, "go ahead").await?;
-        if self.answer == Answer::DropMidData {
-            let mut part = [0; MID_DATA];
-            self.stream.read_exact(&mut part).await?;
-            return Ok(Next::Break);
-        }
-        let Some(data) = self.content().await? else { return Ok(Next::Close) };
-        let answer = self.answer;
-        if let Answer::RefuseData(code, text) = answer {
-            self.reset();
-            self.reply(code, text).await?;
-            return Ok(Next::Command);
-        }
-        if let Answer::Delay(time) = answer {
-            // A client that goes away meanwhile was never told that its message is here: it is not.
-            if let Some(next) = self.idle(time).await? {
-                return Ok(next);
-            }
-        }
-        let received = Received {
-            mail_from: self.mail_from.take().unwrap_or_default(),
-            rcpt_to: std::mem::take(&mut self.rcpt_to),
-            data: if self.shared.options.keeps_contents { data } else { Vec::new() },
-            connection: self.connection,
-            at: Instant::now(),
-            tls: self.tls,
-            user: self.user.clone(),
-        };
-        self.shared.log.lock().unwrap().received.push(received);
-        self.mails += 1;
-        self.reset();
-        match answer {
-            Answer::DropAfterDot => return Ok(Next::Break),
-            Answer::StallAfterDot => return self.stall().await,
-            Answer::HoldAfterDot => self.shared.until_released().await,
-            _ => {}
-        }
-        self.reply(250, "2.0.0 taken").await?;
-        Ok(Next::Command)
-    }
-
-    /// The content up to the final dot, unstuffed; `None` when the connection ends before.
-    async fn content(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut data = Vec::new();
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            if self.stream.read_until(b'\n', &mut line).await? == 0 || !line.ends_with(b"\n") {
-                return Ok(None);
-            }
-            if !line.ends_with(b"\r\n") {
-                self.shared.violation("a bare line feed in the content");
-            }
-            if line.strip_suffix(b"\r\n").unwrap_or_default().contains(&b'\r') {
-                self.shared.violation("a bare carriage return in the content");
-            }
-            if line.len() > 1000 {
-                self.shared.violation(format!("a content line of {} bytes", line.len()));
-            }
-            if line == b".\r\n" {
-                return Ok(Some(data));
-            }
-            data.extend_from_slice(line.strip_prefix(b".").unwrap_or(&line));
-        }
-    }
-
-    /// Waits, unless the client leaves before.
-    async fn idle(&mut self, time: Duration) -> io::Result<Option<Next>> {
-        if !self.stream.buffer().is_empty() {
-            tokio::time::sleep(time).await;
-            return Ok(None);
-        }
-        match tokio::time::timeout(time, self.stream.fill_buf()).await {
-            Ok(Ok([])) => Ok(Some(Next::Close)),
-            Ok(Ok(_)) => {
-                tokio::time::sleep(time).await;
-                Ok(None)
-            }
-            Ok(Err(error)) => Err(error),
-            Err(_) => Ok(None),
-        }
-    }
-
-    /// Reads without ever answering, until the client leaves.
-    async fn stall(&mut self) -> io::Result<Next> {
-        tokio::io::copy(&mut self.stream, &mut tokio::io::sink()).await?;
-        Ok(Next::Close)
-    }
-
     fn reset(&mut self) {
         self.mail_from = None;
         self.rcpt_to.clear();
         self.answer = Answer::Accept;
+        self.chunks.clear();
     }
 
     /// Notes commands that came before their time.

@@ -144,7 +144,7 @@ impl<'d> Sender<'d> {
             let next = Marked { mail: &mail, lane: busy.lane(), links: rendered.own_links.as_ref() };
             if !self.recorder.mark(next).await {
                 // Taken over or removed meanwhile, the database is gone, or our clock is wrong: not ours to send. The
-                // server waits for content, and without any the connection can only be closed.
+                // server waits for content, and without any the connection is closed: after DATA there is no other way.
                 return self.put_back(&mail).await;
             }
             match line.connection.content(signature.as_bytes(), &rendered.raw).await {

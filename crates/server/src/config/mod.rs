@@ -76,6 +76,7 @@ pub(crate) struct Config {
     allowed_hosts: String,
     allow_private_networks: bool,
     dns_server: String,
+    dns_validates: bool,
     secret: Hidden,
     disable_signups: bool,
     verify_email_on_signup: bool,
@@ -180,11 +181,14 @@ impl Config {
 
     pub(crate) fn dns(&self) -> Result<mailwright_mail::dns::Dns> {
         use mailwright_mail::dns::Dns;
-        if self.dns_server.is_empty() {
-            return Dns::system().map_err(|e| anyhow!("the system's name servers cannot be read: {e}"));
-        }
-        let server: SocketAddr = self.dns_server.parse().context("MAILWRIGHT_DNS_SERVER must be ip:port")?;
-        Ok(Dns::with_server(server))
+        let dns = if self.dns_server.is_empty() {
+            Dns::system().map_err(|e| anyhow!("the system's name servers cannot be read: {e}"))?
+        } else {
+            let server: SocketAddr =
+                self.dns_server.parse().context("MAILWRIGHT_DNS_SERVER must be ip:port")?;
+            Dns::with_server(server)
+        };
+        Ok(if self.dns_validates { dns.validating() } else { dns })
     }
 
     /// How long requests are still taken after the process was asked to stop.

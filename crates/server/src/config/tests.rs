@@ -311,20 +311,24 @@ fn mail_is_brought_to_the_recipients_servers_under_a_full_name() {
         (&*plain.connection.helo_name, plain.connection.port, plain.source),
         ("mail.example.com", 25, None)
     );
-    let chosen =
-        direct("direct:?helo=out.example.org&from=192.0.2.1&port=2525&tls=required", "http://localhost:8080")
-            .unwrap();
+    let chosen = direct(
+        "direct:?helo=out.example.org&from=192.0.2.1&port=2525&tls=required&chunking=no",
+        "http://localhost:8080",
+    )
+    .unwrap();
     assert_eq!(
         (&*chosen.connection.helo_name, chosen.connection.port, chosen.source),
         ("out.example.org", 2525, Some("192.0.2.1".parse().unwrap()))
     );
     assert_eq!((plain.requires_tls, chosen.requires_tls), (false, true));
+    assert_eq!((plain.connection.chunking, chosen.connection.chunking), (true, false));
     for wrong in [
         "direct",
         "direct:?helo=out",
         "direct:?from=here",
         "direct:?port=0",
         "direct:?tls=none",
+        "direct:?chunking=maybe",
         "direct:?x=1",
         "directly",
     ] {

@@ -158,6 +158,13 @@ impl Config {
                         _ => bail!("cannot be used: tls is required or opportunistic"),
                     }
                 }
+                "chunking" => {
+                    config.connection.chunking = match value {
+                        "yes" => true,
+                        "no" => false,
+                        _ => bail!("cannot be used: chunking is yes or no"),
+                    }
+                }
                 "warmup" => {
                     config.warms_up = match value {
                         "yes" => true,
@@ -166,8 +173,8 @@ impl Config {
                     }
                 }
                 _ => bail!(
-                    "cannot be used: direct has the unknown parameter {name:?}; known are helo, from, tls, warmup \
-                     and port"
+                    "cannot be used: direct has the unknown parameter {name:?}; known are helo, from, tls, \
+                     warmup, chunking and port"
                 ),
             }
         }

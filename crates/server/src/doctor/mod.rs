@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use mailwright_app::secret;
+use mailwright_mail::dns::{Dns, DnsError};
 use mailwright_store::Location;
 use mailwright_store::database::migrate::{self, Standing};
 use rustix::fs::Access;
@@ -24,6 +25,9 @@ use tokio::net::TcpListener;
 use crate::config::Config;
 use crate::serve::cannot_listen;
 use crate::{print, setup};
+
+/// A zone that is there, and signed.
+const SIGNED: &str = "example.com";
 
 /// What is found where something is fine.
 enum Fine {
@@ -236,13 +240,25 @@ async fn secret(config: &Config, standing: Option<Standing>) -> Result<String, S
 }
 
 async fn dns(config: &Config) -> Result<String, String> {
-    use mailwright_mail::dns::DnsError;
     let dns = config.dns().map_err(|e| format!("{e:#}"))?;
-    match dns.txt("example.com").await {
+    match dns.txt(SIGNED).await {
+        Ok(_) | Err(DnsError::NotFound) if dns.validates() => validates(&dns).await,
         Ok(_) | Err(DnsError::NotFound) => Ok("it answers".into()),
         Err(DnsError::Unavailable(_)) if !config.mail_leaves() => {
             Ok("it does not answer, which matters only for sending to other hosts".into())
         }
         Err(error) => Err(format!("domains cannot be verified: {error}")),
+    }
+}
+
+/// Whether a name server validates DNSSEC of which the operator says so.
+async fn validates(dns: &Dns) -> Result<String, String> {
+    match dns.proves(SIGNED).await {
+        Ok(true) => Ok("it answers, and validates DNSSEC".into()),
+        Ok(false) => Err(format!(
+            "it does not validate DNSSEC, or does not say so: it calls nothing proven of {SIGNED}, which is signed. \
+             Ask one that does, or set MAILWRIGHT_DNS_VALIDATES to false; until then no TLSA record counts"
+        )),
+        Err(error) => Err(format!("whether it validates DNSSEC cannot be found out: {error}")),
     }
 }

@@ -14,22 +14,22 @@ use mailwright_tests::{read, text};
 use crate::delivery::{attempts, codes, events, settled};
 
 /// A name server, and the port that all mail servers listen on.
-struct Net {
-    dns: FakeDns,
-    port: u16,
+pub(super) struct Net {
+    pub(super) dns: FakeDns,
+    pub(super) port: u16,
 }
 
 impl Net {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         Self { dns: FakeDns::start().await, port: free_port() }
     }
 
-    fn app(&self, engine: Engine) -> AppBuilder {
+    pub(super) fn app(&self, engine: Engine) -> AppBuilder {
         App::builder(engine).direct(&self.dns, self.port)
     }
 
     /// A mail server with a name and an address of its own.
-    async fn server(
+    pub(super) async fn server(
         &self,
         host: &str,
         number: u8,
@@ -41,17 +41,17 @@ impl Net {
         server.address(address).port(self.port).start(script).await
     }
 
-    async fn plain(&self, host: &str, number: u8) -> ScriptedServer {
+    pub(super) async fn plain(&self, host: &str, number: u8) -> ScriptedServer {
         self.server(host, number, ScriptedServer::builder(), |_, _| Answer::Accept).await
     }
 }
 
-fn address(number: u8) -> Ipv4Addr {
+pub(super) fn address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, 17, number)
 }
 
 /// An email that waits, once it says why.
-async fn waiting(app: &App, id: &str, why: &str) -> mailwright_testkit::Value {
+pub(super) async fn waiting(app: &App, id: &str, why: &str) -> mailwright_testkit::Value {
     app.eventually(&format!("email {id} waits: {why}"), async || {
         let email = app.email(id).await;
         let says = email["error"].as_str().is_some_and(|error| error.contains(why));

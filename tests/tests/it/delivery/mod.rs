@@ -1,6 +1,8 @@
 //! What happens to a mail after it was accepted: how it is handed over, what the receiver's answers lead to, and
 //! what a receiver gets to see.
 
+mod chunking;
+mod dane;
 mod direct;
 mod identities;
 mod interventions;

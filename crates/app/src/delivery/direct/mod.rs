@@ -11,6 +11,7 @@
 //!
 //! [`sites`] and [`site`] hold the state, without clock and network. `docs/adr/0077-direct-delivery.md` has the reasons.
 
+mod dane;
 mod greylisting;
 mod hand_out;
 mod job;
@@ -29,7 +30,7 @@ use std::time::Duration;
 use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::dns::Dns;
-use mailwright_mail::route::{self, MailServer, Route};
+use mailwright_mail::route::{self, Directions, Route};
 use mailwright_mail::smtp::{Connection, RelayConfig};
 use mailwright_store::Db;
 use tokio::sync::{Notify, Semaphore};
@@ -40,7 +41,7 @@ use super::next_hop::NextHop;
 use crate::background::tasks::Tasks;
 use hand_out::HandOut;
 use policies::Policies;
-use sites::{Need, NoWay, Sites};
+use sites::{Found, Need, NoWay, Sites};
 
 pub(super) use hand_out::work;
 
@@ -81,6 +82,10 @@ struct Line {
     host: String,
     /// Whether it is encrypted, with a certificate that is valid for the host.
     is_verified: bool,
+    /// Whether it is what TLSA records of the host demand.
+    minded_tlsa: bool,
+    /// Whether its certificate is valid for the domain of the mail that it was opened for, and not for the host.
+    is_of_domain: bool,
     /// Mails that were brought on it.
     carried: u32,
     /// When something was last heard on it.
@@ -160,9 +165,10 @@ impl Direct {
     }
 
     /// Looks up the mail servers of a domain, and what it demands of connections to them.
-    async fn way_to(&self, domain: &str, now: Timestamp) -> Result<(Vec<MailServer>, Need), NoWay> {
+    async fn way_to(&self, domain: &str, now: Timestamp) -> Result<Found, NoWay> {
         // equally good servers are mixed for each connection
-        let mut servers = match self.dns.route(domain, 0).await {
+        let Directions { route, is_proven: minds_tlsa } = self.dns.directions(domain, 0).await;
+        let servers = match route {
             Route::Servers(servers) => servers,
             Route::Refused => return Err(NoWay::Refused),
             Route::Nowhere => return Err(NoWay::Nowhere),
@@ -172,9 +178,14 @@ impl Direct {
             tracing::warn!(%error, domain, "the kept policy of a domain could not be read");
             NoWay::Unknown
         })?;
-        let Some(policy) = enforced else { return Ok((servers, self.config.need())) };
-        servers.retain(|server| policy.names(&server.host));
-        if servers.is_empty() { Err(NoWay::Policy) } else { Ok((servers, Need::Verified)) }
+        let Some(policy) = enforced else {
+            return Ok(Found { servers, need: self.config.need(), minds_tlsa });
+        };
+        let servers = self.allowed(servers, &policy, minds_tlsa).await;
+        if servers.is_empty() {
+            return Err(NoWay::Policy);
+        }
+        Ok(Found { servers, need: Need::Verified, minds_tlsa })
     }
 
     /// Closes connections, without waiting for it.
@@ -217,8 +228,8 @@ impl Delivery {
             }
         };
         let way = way.unwrap_or(Err(NoWay::Unknown));
-        if let Ok((servers, _)) = &way {
-            let site: Arc<str> = route::site(servers).into();
+        if let Ok(found) = &way {
+            let site: Arc<str> = route::site(&found.servers).into();
             self.app.0.delivery.known_sites.put(domain.to_owned(), site, self.now());
         }
         let known = direct.sites().found(domain, asked, way, self.now());

@@ -8,6 +8,7 @@ use mailwright_core::pacing::reply::{Signal, signal};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::route::{Addresses, MailServer};
 use mailwright_mail::smtp::{Connection, OpenError, OpenStage, Security};
+use mailwright_tls::{Dane, Verdict};
 
 use super::sites::{Need, Path};
 use super::{Direct, Line};
@@ -33,9 +34,9 @@ pub(super) struct Unopened {
 }
 
 impl Direct {
-    /// Connects to the best server that can be reached. A server that refuses us because of what we are, or of how much we
-    /// send, is the last that is asked: the others are of the same site.
-    pub(super) async fn open(&self, path: &Path) -> Result<Line, Unopened> {
+    /// Connects to the best server that can be reached, for mail to a domain. A server that refuses us because of what we
+    /// are, or of how much we send, is the last that is asked: the others are of the same site.
+    pub(super) async fn open(&self, path: &Path, domain: &str) -> Result<Line, Unopened> {
         let began = Instant::now();
         let mut last = Unopened {
             host: String::new(),
@@ -48,7 +49,7 @@ impl Direct {
             if began.elapsed() > PATIENCE {
                 break;
             }
-            match self.open_at(&server.host, path.need).await {
+            match self.open_at(&server.host, path, domain).await {
                 Ok(line) => return Ok(line),
                 Err(unopened) => {
                     tracing::debug!(
@@ -67,7 +68,7 @@ impl Direct {
         Err(last)
     }
 
-    async fn open_at(&self, host: &str, need: Need) -> Result<Line, Unopened> {
+    async fn open_at(&self, host: &str, path: &Path, domain: &str) -> Result<Line, Unopened> {
         let without = |error: &str| Unopened {
             host: host.to_owned(),
             reply: None,
@@ -75,33 +76,42 @@ impl Direct {
             error: format!("{host}: {error}"),
             is_of_domain: true,
         };
-        let addresses: Vec<IpAddr> = match self.dns.addresses(host).await {
-            Addresses::Known(addresses) => {
-                addresses.into_iter().filter(|address| may_connect(*address, self.allows_private)).collect()
-            }
+        let found = self.dns.mail_host(host).await;
+        let addresses: Vec<IpAddr> = match &found.addresses {
+            Addresses::Known(addresses) => addresses
+                .iter()
+                .copied()
+                .filter(|address| may_connect(*address, self.allows_private))
+                .collect(),
             Addresses::None => return Err(without("it has no address")),
             Addresses::Unknown => return Err(without("the name server gave no answer about its address")),
         };
         if addresses.is_empty() {
             return Err(without("its addresses are not public"));
         }
-        let mut config = self.config.connection.clone();
-        host.clone_into(&mut config.host);
-        if need == Need::Verified {
-            config.security = Security::StartTls;
-        }
-        let is_of_domain = |stage| stage == OpenStage::Tls && need == Need::Verified;
+        let config = self.connection_to(host, &found, path, domain).await.map_err(without)?;
+        let is_demanded = config.security == Security::StartTls;
+        let is_of_domain = |stage| stage == OpenStage::Tls && is_demanded;
+        let is_dane = config.dane.is_some() || is_demanded && path.need == Need::Opportunistic;
+        let verdict = || config.dane.as_ref().and_then(Dane::verdict);
         match Connection::open_to(&config, &addresses, self.config.source).await {
             Ok(connection) => Ok(Line {
                 connection,
-                is_verified: need == Need::Verified,
+                is_verified: is_demanded && !config.accept_invalid_certs,
+                minded_tlsa: path.minds_tlsa,
+                is_of_domain: verdict() == Some(Verdict::OfDomain),
                 host: host.to_owned(),
                 carried: 0,
                 heard_at: Timestamp(0),
             }),
             Err(OpenError { reply: None, error, stage, .. }) => {
                 let is_of_domain = is_of_domain(stage);
-                Err(Unopened { is_of_domain, ..without(&format!("{stage} failed: {error}")) })
+                let mut under = "";
+                if is_dane && stage == OpenStage::Tls {
+                    under = " under DANE (RFC 7672)";
+                    tracing::info!(host, error, "a mail server is not what its TLSA records demand");
+                }
+                Err(Unopened { is_of_domain, ..without(&format!("{stage} failed{under}: {error}")) })
             }
             Err(OpenError { reply: Some(reply), stage, .. }) => {
                 let reply = Reply::from(reply);

@@ -167,7 +167,7 @@ impl<'d> Sender<'d> {
             let next = Marked { mail: &mail, lane: busy.lane(), links: message.rendered.own_links.as_ref() };
             if !self.recorder.mark(next).await {
                 // Taken over or removed meanwhile, the database is gone, or our clock is wrong: not ours to send. The
-                // server waits for content, and without any the connection can only be closed.
+                // server waits for content, and without any the connection is closed: after DATA there is no other way.
                 return self.put_back(&mail).await;
             }
             let content = line.connection.content(message.signature.as_bytes(), &message.rendered.raw);
@@ -221,12 +221,13 @@ impl<'d> Sender<'d> {
     /// Opens a connection. Where none is to be had, the mail waits.
     async fn fresh(&mut self, offer: Offer<'_>, visit: &mut Visit) -> Option<Line> {
         let Offer { mail, subject, .. } = offer;
+        let domain = mail.recipient.domain();
         // it may take minutes, in which the last mail's outcome must not wait
         self.recorder.flush();
         let opened = tokio::select! {
             biased;
             () = self.delivery.tasks.stopping() => None,
-            opened = self.direct.open(&visit.path) => Some(opened),
+            opened = self.direct.open(&visit.path, domain) => Some(opened),
         };
         let Unopened { host, reply, signal, error, is_of_domain } = match opened {
             None => {
@@ -307,8 +308,9 @@ impl<'d> Sender<'d> {
             return;
         }
         line.heard_at = self.delivery.now();
-        let is_fresh =
-            line.carried < visit.mails_per_connection() && line.connection.refusals() < MOST_REFUSALS;
+        let is_fresh = line.carried < visit.mails_per_connection()
+            && line.connection.refusals() < MOST_REFUSALS
+            && !line.is_of_domain;
         let spent = if is_fresh { visit.keep(line, self.delivery.now()) } else { Some(line) };
         Direct::close(&self.delivery.tasks, spent);
     }

@@ -33,6 +33,18 @@ pub(in crate::delivery) struct Path {
     pub(in crate::delivery) servers: Vec<MailServer>,
     /// What connections to them have to be like.
     pub(in crate::delivery) need: Need,
+    /// Whether TLSA records of the servers count beside that: DNSSEC proves that mail for the domain goes to them.
+    pub(in crate::delivery) minds_tlsa: bool,
+}
+
+/// What was found about a domain.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::delivery) struct Found {
+    /// Its mail servers, the best first, equally good ones by name.
+    pub(in crate::delivery) servers: Vec<MailServer>,
+    pub(in crate::delivery) need: Need,
+    /// As in [`Path`].
+    pub(in crate::delivery) minds_tlsa: bool,
 }
 
 /// What connections to mail servers have to be like.
@@ -40,14 +52,17 @@ pub(in crate::delivery) struct Path {
 pub(in crate::delivery) enum Need {
     /// Encrypted where the server offers it, whatever its certificate (RFC 7435).
     Opportunistic,
-    /// Encrypted, with a certificate that is valid for the server.
+    /// Encrypted, with a certificate that is valid for the server, as TLSA records that count say or, where they say
+    /// nothing, the authorities of the system.
     Verified,
 }
 
 impl Path {
-    /// Whether a connection to a server will do.
+    /// Whether a connection to a server will do. One that was opened without a look at TLSA records that count now will
+    /// not; one that was is as good for those for whom they do not count.
     fn takes(&self, idle: &Idle<impl Sized>) -> bool {
         (self.need == Need::Opportunistic || idle.is_verified)
+            && (!self.minds_tlsa || idle.minded_tlsa)
             && self.servers.iter().any(|server| server.host == idle.host)
     }
 }
@@ -99,7 +114,7 @@ pub(super) struct Sites<L> {
     next: u32,
     domains: HashMap<Arc<str>, (Destination, Timestamp)>,
     targets: HashMap<Destination, Target>,
-    numbers: HashMap<(Vec<MailServer>, Need), Destination>,
+    numbers: HashMap<Found, Destination>,
     known: HashMap<Arc<str>, Site<L>>,
     /// What is wanted with mail that waits.
     pub(super) interventions: Arc<Interventions>,
@@ -156,12 +171,12 @@ impl<L> Sites<L> {
         &mut self,
         domain: &str,
         asked: Destination,
-        way: Result<(Vec<MailServer>, Need), NoWay>,
+        way: Result<Found, NoWay>,
         now: Timestamp,
     ) -> Option<Destination> {
         let has_waited = matches!(self.targets.get(&asked), Some(Target::Asked));
         let known = match way {
-            Ok(way) => self.numbers.get(&way).copied().unwrap_or_else(|| self.meet(way)),
+            Ok(found) => self.numbers.get(&found).copied().unwrap_or_else(|| self.meet(found)),
             Err(why) if has_waited => {
                 self.targets.insert(asked, Target::No(why));
                 return None;
@@ -177,13 +192,14 @@ impl<L> Sites<L> {
         has_waited.then_some(known)
     }
 
-    fn meet(&mut self, (servers, need): (Vec<MailServer>, Need)) -> Destination {
-        let name: Arc<str> = site(&servers).into();
-        let limits = servers.first().map_or(Limits::UNKNOWN, |best| limits_of(&best.host));
+    fn meet(&mut self, found: Found) -> Destination {
+        let name: Arc<str> = site(&found.servers).into();
+        let limits = found.servers.first().map_or(Limits::UNKNOWN, |best| limits_of(&best.host));
         self.known.entry(Arc::clone(&name)).or_insert_with(|| Site::new(limits));
-        let path = Arc::new(Path { site: name, servers: servers.clone(), need });
+        let Found { servers, need, minds_tlsa } = found.clone();
+        let path = Arc::new(Path { site: name, servers, need, minds_tlsa });
         let destination = self.number(Target::To(path));
-        self.numbers.insert((servers, need), destination);
+        self.numbers.insert(found, destination);
         destination
     }
 

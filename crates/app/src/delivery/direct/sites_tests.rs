@@ -9,13 +9,13 @@ fn after(seconds: u64) -> Timestamp {
     NOW.plus(Duration::from_secs(seconds))
 }
 
-fn servers(hosts: &[&str]) -> (Vec<MailServer>, Need) {
+fn servers(hosts: &[&str]) -> Found {
     let server = |host: &&str| MailServer { preference: 10, host: (*host).to_owned() };
-    (hosts.iter().map(server).collect(), Need::Opportunistic)
+    Found { servers: hosts.iter().map(server).collect(), need: Need::Opportunistic, minds_tlsa: false }
 }
 
 fn idle(line: u32, host: &str, since: Timestamp) -> Idle<u32> {
-    Idle { line, host: host.to_owned(), is_verified: false, since }
+    Idle { line, host: host.to_owned(), is_verified: false, minded_tlsa: false, since }
 }
 
 /// Connections are numbers.
@@ -242,8 +242,8 @@ fn a_domain_that_demands_a_valid_certificate_uses_no_other_connection() {
     let mut sites = sites(8);
     let plain = known(&mut sites, "plain.test", &["mx.host.test"]);
     let (asked, _) = sites.destination_of("strict.test", NOW);
-    let (hosts, _) = servers(&["mx.host.test"]);
-    let strict = sites.found("strict.test", asked, Ok((hosts, Need::Verified)), NOW).unwrap();
+    let found = Found { need: Need::Verified, ..servers(&["mx.host.test"]) };
+    let strict = sites.found("strict.test", asked, Ok(found), NOW).unwrap();
     assert_ne!(plain, strict);
     grant(&mut sites, "host.test", 10, 5);
     let (path, ..) = brought(sites.begin(plain, NOW));
@@ -259,6 +259,25 @@ fn a_domain_that_demands_a_valid_certificate_uses_no_other_connection() {
         Some(1),
         "one that is verified serves all, the last one first"
     );
+}
+
+#[test]
+fn a_domain_whose_servers_are_proven_uses_only_connections_that_were_checked_for_it() {
+    let mut sites = sites(8);
+    let plain = known(&mut sites, "plain.test", &["mx.host.test"]);
+    let (asked, _) = sites.destination_of("signed.test", NOW);
+    let found = Found { minds_tlsa: true, ..servers(&["mx.host.test"]) };
+    let signed = sites.found("signed.test", asked, Ok(found), NOW).unwrap();
+    assert_ne!(plain, signed);
+    grant(&mut sites, "host.test", 10, 5);
+    let (path, ..) = brought(sites.begin(plain, NOW));
+    sites.site("host.test").unwrap().opened();
+    sites.keep(&path, idle(1, "mx.host.test", NOW), NOW);
+    let (path, line, _) = brought(sites.begin(signed, NOW));
+    assert_eq!(line, None, "nobody has looked what the server's records demand");
+    sites.site("host.test").unwrap().opened();
+    sites.keep(&path, Idle { minded_tlsa: true, ..idle(2, "mx.host.test", NOW) }, NOW);
+    assert_eq!(brought(sites.begin(plain, NOW)).1, Some(2), "it is as good for others");
 }
 
 #[test]

@@ -126,9 +126,10 @@ impl Visit {
 
     /// Keeps the connection for the next mail. One that may not be kept is returned.
     pub(super) fn keep(&mut self, line: Line, now: Timestamp) -> Option<Line> {
-        let (host, is_verified) = (line.host.clone(), line.is_verified);
+        let (host, is_verified, minded_tlsa) = (line.host.clone(), line.is_verified, line.minded_tlsa);
         self.seat = Seat::Left;
-        self.direct.sites().keep(&self.path, Idle { line, host, is_verified, since: now }, now)
+        let idle = Idle { line, host, is_verified, minded_tlsa, since: now };
+        self.direct.sites().keep(&self.path, idle, now)
     }
 
     fn end_of_opening(&mut self) {

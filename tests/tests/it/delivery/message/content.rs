@@ -32,7 +32,16 @@ async fn a_plain_mail_is_complete_and_signed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_text_survives_the_transport() {
-    let post = Post::start().await;
+    survives(Post::start().await, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_text_survives_in_a_chunk() {
+    survives(Post::chunking().await, true).await;
+}
+
+/// Sends a text with all that may be harmed on the way.
+async fn survives(post: Post, by_bdat: bool) {
     let long = "word ".repeat(1_500);
     let unbroken = "x".repeat(3_000);
     let subject = format!("Grüße 👋 an alle — {}", "sehr lang ".repeat(12).trim());
@@ -47,6 +56,7 @@ async fn any_text_survives_the_transport() {
             "body": body,
         }))
         .await;
+    assert_eq!(received.by_bdat, by_bdat);
     post.assert_signed(&received.data).await;
 
     let mail = parsed(&received);

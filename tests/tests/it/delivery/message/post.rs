@@ -1,7 +1,7 @@
 //! A server whose mail goes to a receiver, and what is read in a message.
 
 use mailwright_testkit::python::{parse_mail, verify_dkim};
-use mailwright_testkit::smtp::{Answer, Received, ScriptedServer};
+use mailwright_testkit::smtp::{Answer, Received, ScriptedServer, ServerBuilder};
 use mailwright_testkit::{App, Engine, Value, json};
 use mailwright_tests::{items, text, with};
 
@@ -15,7 +15,16 @@ pub(super) struct Post {
 
 impl Post {
     pub(super) async fn start() -> Self {
-        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        Self::with(ScriptedServer::builder()).await
+    }
+
+    /// Mail goes to a host that takes content by BDAT.
+    pub(super) async fn chunking() -> Self {
+        Self::with(ScriptedServer::builder().chunking()).await
+    }
+
+    async fn with(server: ServerBuilder) -> Self {
+        let server = server.start(|_, _| Answer::Accept).await;
         let app = App::builder(Engine::Sqlite).smtp(server.port).start().await;
         Self { app, server }
     }

@@ -41,6 +41,8 @@ pub(super) struct Idle<L> {
     pub(super) host: String,
     /// Whether it is encrypted, with a certificate that is valid for the server.
     pub(super) is_verified: bool,
+    /// Whether it is what TLSA records of the server demand.
+    pub(super) minded_tlsa: bool,
     pub(super) since: Timestamp,
 }
 

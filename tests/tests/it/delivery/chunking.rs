@@ -1,0 +1,109 @@
+//! Content by BDAT (RFC 3030), where the next hop offers CHUNKING.
+
+use mailwright_testkit::smtp::{Answer, ScriptedServer};
+use mailwright_testkit::{App, Engine, both_engines, json};
+use mailwright_tests::text;
+
+use crate::delivery::direct::Net;
+use crate::delivery::{LONG, codes, header, pass, sent};
+
+async fn chunking(script: impl Fn(&str, u32) -> Answer + Send + Sync + 'static) -> ScriptedServer {
+    ScriptedServer::builder().chunking().start(script).await
+}
+
+async fn app_with(engine: Engine, server: &ScriptedServer) -> App {
+    App::builder(engine).smtp(server.port).start().await
+}
+
+both_engines! {
+    async fn a_mail_goes_in_one_chunk_as_it_is(engine: Engine) {
+        let server = chunking(|_, _| Answer::Accept).await;
+        let app = app_with(engine, &server).await;
+        let body = json!({
+            "to": "ada@example.com", "subject": "Hello", "from": app.from(),
+            "body": "<p>Hello there</p>\n.\n..\n.leading dot\n",
+        });
+        let answer = app.send(body).await.assert_status(200).json();
+        let email = app.email_in(text(&answer["data"]["emails"][0]["email"]), &["SENT"]).await;
+        assert_eq!((codes(&email), &email["inDoubt"]), (vec![Some(250)], &json!(false)));
+        let received = server.received();
+        assert_eq!(received.len(), 1);
+        assert!(received[0].by_bdat);
+        let content = String::from_utf8_lossy(&received[0].data).into_owned();
+        assert!(content.contains("\r\n.\r\n..\r\n.leading dot\r\n"), "no dot is added: {content}");
+        // the connection is used again
+        sent(&app, "bob@example.com").await;
+        assert_eq!((server.received().len(), server.connections()), (2, 1));
+        assert_eq!(server.violations(), Vec::<String>::new());
+    }
+
+    async fn a_refused_chunk_is_a_refusal_of_the_content(engine: Engine) {
+        let server = chunking(|to, attempt| match (to, attempt) {
+            ("later@example.com", 1) => Answer::RefuseData(451, "4.3.0 later"),
+            ("spam@example.com", _) => Answer::RefuseData(554, "5.7.1 looks like spam"),
+            _ => Answer::Accept,
+        })
+        .await;
+        let app = app_with(engine, &server).await;
+        let later = app.send_to("later@example.com").await;
+        let later = app.email_in(&later, &["SENT"]).await;
+        assert_eq!((codes(&later), &later["inDoubt"]), (vec![Some(451), Some(250)], &json!(false)));
+        let spam = app.send_to("spam@example.com").await;
+        let spam = app.email_in(&spam, &["FAILED"]).await;
+        assert_eq!((codes(&spam), &spam["reason"]), (vec![Some(554)], &json!("rejected")));
+        assert_eq!(server.received().len(), 1);
+        assert_eq!(server.violations(), Vec::<String>::new());
+    }
+
+    async fn a_mail_is_marked_before_its_chunk_and_in_doubt_after_it(engine: Engine) {
+        let server = chunking(|to, attempt| match (to, attempt) {
+            ("held@example.com", _) => Answer::HoldAfterDot,
+            ("once@example.com", 1) | ("never@example.com", _) => Answer::DropAfterDot,
+            _ => Answer::Accept,
+        })
+        .await;
+        let app = app_with(engine, &server).await;
+        let held = app.send_to("held@example.com").await;
+        app.eventually("the content is there", async || {
+            (!server.received_for("held@example.com").is_empty()).then_some(())
+        }).await;
+        assert_eq!(app.email(&held).await["status"], "SENDING");
+        server.release();
+        app.email_in(&held, &["SENT"]).await;
+
+        let once = app.send_to("once@example.com").await;
+        let once = app.email_in(&once, &["SENT"]).await;
+        assert_eq!((codes(&once), &once["inDoubt"]), (vec![None, Some(250)], &json!(true)));
+        let copies = server.received_for("once@example.com");
+        let ids: Vec<_> = copies.iter().map(|copy| header(&copy.data, "message-id")).collect();
+        assert!(ids.len() == 2 && ids[0].is_some() && ids[0] == ids[1], "{ids:?}");
+
+        let never = app.send_to("never@example.com").await;
+        app.email_in(&never, &["IN_DOUBT"]).await;
+        pass(&app, LONG).await;
+        assert_eq!(server.received_for("never@example.com").len(), 2, "once more, and then a person decides");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transport_may_do_without() {
+    let server = chunking(|_, _| Answer::Accept).await;
+    let url = format!("smtp://127.0.0.1:{}?tls=none&chunking=no", server.port);
+    let app = App::builder(Engine::Sqlite).env("MAILWRIGHT_TRANSPORT", url).start().await;
+    sent(&app, "ada@example.com").await;
+    assert!(!server.received()[0].by_bdat);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn recipients_servers_get_chunks_too() {
+    let net = Net::new().await;
+    net.dns.set_mx("one.example", [(10, "mx.one.example")]);
+    let server = ScriptedServer::builder().chunking();
+    let server = net.server("mx.one.example", 1, server, |_, _| Answer::Accept).await;
+    let app = net.app(Engine::Sqlite).start().await;
+    for to in ["ada@one.example", "bob@one.example"] {
+        sent(&app, to).await;
+    }
+    assert!(server.received().len() == 2 && server.received().iter().all(|mail| mail.by_bdat));
+    assert_eq!(server.violations(), Vec::<String>::new());
+}

@@ -131,7 +131,8 @@ both_engines! {
         let made = app.post("/campaigns").json(&campaign).send().await.assert_status(201).json();
         let path = format!("/campaigns/{}/send", text(&made["data"]["id"]));
         app.post(&path).send().await.assert_status(200);
-        app.eventually("eight are sent", async || (net.site.received().len() == 8).then_some(())).await;
+        app.eventually("eight are sent", async || (net.site.received().len() >= 8).then_some(())).await;
+        assert_eq!(net.site.received().len(), 8);
         sent(&app, "ada@one.example").await;
         sent(&app, "bob@one.example").await;
         assert_eq!(net.site.received().len(), 10);
@@ -143,7 +144,7 @@ both_engines! {
 
     async fn a_mail_that_did_not_leave_is_not_counted(engine: Engine) {
         let net = Net::new().await;
-        let app = net.app(engine).start().await;
+        let app = net.app(engine).env("MAILWRIGHT_DELIVERY_RETRY_BASE_MS", "600000").start().await;
         let busy = send_many(&app, 10, "busy.example").await;
         app.eventually("all are put off", async || {
             for id in &busy {

@@ -12,6 +12,7 @@ mod auth;
 mod config;
 mod content;
 mod open;
+mod opening;
 mod outcome;
 mod reply;
 mod session;
@@ -20,6 +21,7 @@ mod wire;
 
 pub use config::{ConfigError, Credentials, RelayConfig, Security, Timeouts};
 pub use open::{OpenError, OpenStage};
+pub use opening::{Ends, TlsFailure};
 pub use outcome::{ContentError, EnvelopeError, Stage};
 pub use reply::Reply;
 pub use session::Connection;

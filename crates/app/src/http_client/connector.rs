@@ -131,10 +131,18 @@ impl Inner {
         let name = ServerName::try_from(host.trim_end_matches('.').to_owned())
             .map_err(|error| Failure::Tls(error.to_string()))?;
         let handshake = TlsConnector::from(config).connect(name, stream);
-        within(Phase::Tls, self.limits.tls, async {
-            handshake.await.map_err(|error| Failure::Tls(error.to_string()))
-        })
-        .await
+        within(Phase::Tls, self.limits.tls, async { handshake.await.map_err(|error| tls_failure(&error)) })
+            .await
+    }
+}
+
+/// Why a handshake failed.
+fn tls_failure(error: &io::Error) -> Failure {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    if matches!(cause, Some(rustls::Error::InvalidCertificate(_))) {
+        Failure::Certificate(error.to_string())
+    } else {
+        Failure::Tls(error.to_string())
     }
 }
 

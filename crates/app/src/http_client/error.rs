@@ -69,9 +69,12 @@ pub enum Failure {
     /// No connection could be made.
     #[error("no connection: {0}")]
     Connection(String),
-    /// There is no TLS with the server, or its certificate is not good.
+    /// There is no TLS with the server.
     #[error("no TLS: {0}")]
     Tls(String),
+    /// The certificate of the server is not good.
+    #[error("no TLS: {0}")]
+    Certificate(String),
     /// The connection broke, or what came over it is not HTTP.
     #[error("the exchange failed: {0}")]
     Exchange(String),

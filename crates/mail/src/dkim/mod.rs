@@ -31,7 +31,7 @@ const OVERSIGNED: [&str; 9] = [
     "List-Unsubscribe-Post",
 ];
 /// The headers that are signed when present.
-const SIGNED: [&str; 14] = [
+const SIGNED: [&str; 16] = [
     "Message-ID",
     "MIME-Version",
     "Sender",
@@ -46,6 +46,8 @@ const SIGNED: [&str; 14] = [
     "Feedback-ID",
     "Precedence",
     "Auto-Submitted",
+    "TLS-Report-Domain",
+    "TLS-Report-Submitter",
 ];
 /// Where the lines of a signature are folded; well under the 78 of RFC 5322 section 2.1.1.
 const FOLD: usize = 72;

@@ -60,6 +60,9 @@ pub struct Message<'a> {
     pub headers: &'a [(String, String)],
     /// The files, in order.
     pub attachments: &'a [Attachment],
+    /// The type of a report (RFC 6522), such as `tlsrpt`. The message is then a `multipart/report` of the plain text and
+    /// the files, without HTML.
+    pub report: Option<&'a str>,
     /// The `Message-ID`, without angle brackets.
     pub message_id: &'a str,
     /// The `Date`, written in UTC to the second.
@@ -84,6 +87,10 @@ impl Message<'_> {
     /// (reference 1.1, "Attachment element").
     fn body(&self) -> MimePart<'_> {
         let boundary = Boundary::of(self.message_id);
+        if let Some(kind) = self.report {
+            let files = self.attachments.iter().map(|a| a.part("attachment"));
+            return boundary.report(kind, std::iter::once(self.plain()).chain(files).collect());
+        }
         let (inline, attached): (Vec<_>, Vec<_>) = self.attachments.iter().partition(|a| a.is_inline());
         let mut body = boundary.multipart("alternative", self.alternatives());
         if !inline.is_empty() {
@@ -100,11 +107,15 @@ impl Message<'_> {
 
     /// From plain to rich, as RFC 2046 section 5.1.4 orders them.
     fn alternatives(&self) -> Vec<MimePart<'_>> {
+        vec![self.plain(), MimePart::new("text/html", with_crlf(self.html))]
+    }
+
+    fn plain(&self) -> MimePart<'_> {
         let text = match self.text {
             Some(text) => with_crlf(text),
             None => Cow::Owned(with_crlf(&html_to_text(self.html)).into_owned()),
         };
-        vec![MimePart::new("text/plain", text), MimePart::new("text/html", with_crlf(self.html))]
+        MimePart::new("text/plain", text)
     }
 }
 
@@ -244,6 +255,11 @@ impl Boundary {
         }
         // Nested levels need boundaries of which none is a prefix of another (RFC 2046 section 5.1.2).
         MimePart::new(content_type.attribute("boundary", format!("{}_{}", self.0, &subtype[..1])), parts)
+    }
+
+    fn report<'x>(&self, kind: &'x str, parts: Vec<MimePart<'x>>) -> MimePart<'x> {
+        let content_type = ContentType::new("multipart/report").attribute("report-type", kind);
+        MimePart::new(content_type.attribute("boundary", self.0.clone()), parts)
     }
 }
 

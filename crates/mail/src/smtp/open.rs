@@ -14,6 +14,7 @@ use tokio_rustls::TlsConnector;
 
 use super::auth::{self, Mechanisms};
 use super::config::{RelayConfig, Security};
+use super::opening::{Ends, Opening, TlsFailure};
 use super::reply::{RawReply, Reply};
 use super::session::{Capabilities, Connection};
 use super::wire::{Stream, Wire, WireError};
@@ -61,15 +62,21 @@ pub struct OpenError {
     /// Another try cannot succeed before somebody changes the server or the configuration: the server answered 5yz, or
     /// lacks TLS or an AUTH mechanism that is needed.
     pub permanent: bool,
+    /// Why there is no TLS, where that is what failed.
+    pub tls: Option<TlsFailure>,
+    /// The addresses at the ends of the connection, where there was one.
+    pub ends: Option<Ends>,
 }
 
 impl OpenError {
     fn broken(stage: OpenStage, error: impl fmt::Display) -> Self {
-        Self { stage, reply: None, error: error.to_string(), permanent: false }
+        let tls = (stage == OpenStage::Tls).then_some(TlsFailure::Other);
+        Self { stage, reply: None, error: error.to_string(), permanent: false, tls, ends: None }
     }
 
     fn lacking(stage: OpenStage, error: &str) -> Self {
-        Self { stage, reply: None, error: error.to_owned(), permanent: true }
+        let tls = (stage == OpenStage::Tls).then_some(TlsFailure::NotOffered);
+        Self { stage, reply: None, error: error.to_owned(), permanent: true, tls, ends: None }
     }
 
     fn refused(stage: OpenStage, reply: Reply) -> Self {
@@ -78,6 +85,8 @@ impl OpenError {
             error: reply.to_string().trim_end().to_owned(),
             permanent: reply.is_permanent(),
             reply: Some(reply),
+            tls: (stage == OpenStage::Tls).then_some(TlsFailure::NotOffered),
+            ends: None,
         }
     }
 }
@@ -101,6 +110,20 @@ impl Connection {
         Self::open_by(config, Way::Given { addresses, from }).await
     }
 
+    /// The addresses at its ends, where they are known.
+    pub fn ends(&self) -> Option<Ends> {
+        self.opening.ends
+    }
+
+    /// Why it is not encrypted, with a description; `None` where it is.
+    pub fn unencrypted(&self) -> Option<(TlsFailure, &str)> {
+        if self.tls() {
+            return None;
+        }
+        let fallback = self.opening.fallback.as_ref().map(|(failure, error)| (*failure, error.as_str()));
+        Some(fallback.unwrap_or((TlsFailure::NotOffered, "the server does not offer STARTTLS")))
+    }
+
     async fn open_by(config: &RelayConfig, way: Way<'_>) -> Result<Self, OpenError> {
         match dial(config, way, true).await {
             // Opportunistic means that broken TLS is no worse than none.
@@ -110,7 +133,9 @@ impl Connection {
                     error = error.error,
                     "opportunistic TLS failed, continuing without TLS"
                 );
-                dial(config, way, false).await
+                let mut connection = dial(config, way, false).await?;
+                connection.opening.fallback = error.tls.map(|failure| (failure, error.error));
+                Ok(connection)
             }
             result => result,
         }
@@ -131,8 +156,20 @@ enum Way<'a> {
 }
 
 async fn dial(config: &RelayConfig, way: Way<'_>, with_tls: bool) -> Result<Connection, OpenError> {
-    let limit = config.timeouts.command;
     let tcp = connect(config, way).await?;
+    let ends = Ends::of(&tcp);
+    match greet(config, tcp, with_tls).await {
+        Ok(mut connection) => {
+            connection.opening = Opening { ends, fallback: None };
+            Ok(connection)
+        }
+        Err(error) => Err(OpenError { ends, ..error }),
+    }
+}
+
+/// What is said on a connection until it can take an envelope.
+async fn greet(config: &RelayConfig, tcp: TcpStream, with_tls: bool) -> Result<Connection, OpenError> {
+    let limit = config.timeouts.command;
     let helo = match config.helo_name.as_str() {
         "" => tcp.local_addr().map_or_else(|_| "localhost".to_owned(), address_literal),
         // A name from elsewhere than `from_url` must not become a command of its own.
@@ -172,7 +209,8 @@ async fn dial(config: &RelayConfig, way: Way<'_>, with_tls: bool) -> Result<Conn
 /// client believes to be done. The first thing said under TLS then meets a broken connection.
 fn blame_tls(error: OpenError) -> OpenError {
     let is_broken = error.stage == OpenStage::Hello && error.reply.is_none();
-    if is_broken { OpenError { stage: OpenStage::Tls, ..error } } else { error }
+    let tls = Some(TlsFailure::Other);
+    if is_broken { OpenError { stage: OpenStage::Tls, tls, ..error } } else { error }
 }
 
 async fn connect(config: &RelayConfig, way: Way<'_>) -> Result<TcpStream, OpenError> {
@@ -230,9 +268,12 @@ async fn handshake(tcp: TcpStream, config: &RelayConfig) -> Result<Stream, OpenE
     let stream = timeout(config.timeouts.connect, connecting)
         .await
         .map_err(|_| broken(&"the handshake did not end in time"))?
-        .map_err(|error| match dane.and_then(Dane::verdict) {
-            Some(Verdict::Refused(why)) => broken(&why),
-            _ => broken(&error),
+        .map_err(|error| {
+            let shown = match dane.and_then(Dane::verdict) {
+                Some(Verdict::Refused(why)) => broken(&why),
+                _ => broken(&error),
+            };
+            OpenError { tls: Some(TlsFailure::of(&error)), ..shown }
         })?;
     Ok(Stream::Tls(Box::new(stream)))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::config::Timeouts;
 use super::content::Encoder;
+use super::opening::Opening;
 use super::outcome::{ContentError, EnvelopeError, Stage};
 use super::reply::Reply;
 use super::wire::{Interrupted, Wire, WireError};
@@ -30,6 +31,7 @@ pub struct Connection {
     refusals: u32,
     /// Whether the last envelope was refused.
     was_refused: bool,
+    pub(super) opening: Opening,
 }
 
 /// What the server said in EHLO, as far as it matters for messages.
@@ -68,7 +70,8 @@ impl fmt::Debug for Connection {
 
 impl Connection {
     pub(super) fn new(wire: Wire, capabilities: Capabilities, timeouts: Timeouts) -> Self {
-        Self { wire, capabilities, timeouts, state: State::Idle, refusals: 0, was_refused: false }
+        let (state, opening) = (State::Idle, Opening::default());
+        Self { wire, capabilities, timeouts, state, refusals: 0, was_refused: false, opening }
     }
 
     /// Envelopes that were refused on this connection. Servers slow a client down that meets many refusals, and hang up.

@@ -29,8 +29,8 @@ pub const DOMAIN_FIELD: &str = "TLS-Report-Domain";
 pub const SUBMITTER_FIELD: &str = "TLS-Report-Submitter";
 /// The type of the mail's second part, and of what is sent by HTTPS (RFC 8460 section 6.4).
 pub const MEDIA_TYPE: &str = "application/tlsrpt+gzip";
-/// The type of the mail, without its boundary (RFC 8460 section 5.3).
-pub const MAIL_TYPE: &str = "multipart/report; report-type=\"tlsrpt\"";
+/// The type of the mail as a report (RFC 8460 section 5.3): it is `multipart/report; report-type="tlsrpt"`.
+pub const REPORT_TYPE: &str = "tlsrpt";
 
 /// The subject of the mail (RFC 8460 section 5.3). `domain` is what the report is about, `submitter` the domain that
 /// sends it. `report_id` has the form of a `Message-ID` without its angle brackets. One line.

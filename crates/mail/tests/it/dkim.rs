@@ -85,6 +85,7 @@ fn our_message() -> Vec<u8> {
             ("Feedback-ID".into(), "a:b:c:shop".into()),
         ],
         attachments: &[],
+        report: None,
         message_id: "1@example.com",
         date: NOW,
     }

@@ -1,6 +1,6 @@
 //! STARTTLS and implicit TLS.
 
-use mailwright_mail::smtp::{Connection, ContentError, Credentials, OpenStage, Security};
+use mailwright_mail::smtp::{Connection, ContentError, Credentials, OpenStage, Security, TlsFailure};
 
 use crate::smtp_server::Server;
 
@@ -43,6 +43,8 @@ async fn a_certificate_that_is_not_trusted_ends_it() {
         let server = Server::run(&[&script]).await;
         let error = Connection::open(&server.config(security)).await.unwrap_err();
         assert_eq!((error.stage, error.permanent), (OpenStage::Tls, false), "{error}");
+        assert_eq!(error.tls, Some(TlsFailure::NotTrusted), "{error}");
+        assert!(error.ends.is_some_and(|ends| ends.theirs.is_loopback() && ends.ours.is_loopback()));
     }
     // With credentials, opportunistic is no excuse: no second connection is made without TLS.
     let server = Server::run(&[&format!("{OFFER}{START}")]).await;
@@ -57,6 +59,7 @@ async fn a_certificate_that_is_not_trusted_ends_it() {
     let error = Connection::open(&config).await.unwrap_err();
     assert_eq!(error.stage, OpenStage::Tls, "{error}");
     assert!(error.error.contains("not valid for name"), "{error}");
+    assert_eq!(error.tls, Some(TlsFailure::HostMismatch));
 }
 
 #[tokio::test]
@@ -71,6 +74,8 @@ async fn any_certificate_does_when_asked_or_opportunistic() {
     let server = Server::run(&[&script]).await;
     let connection = Connection::open(&server.config(Security::Opportunistic)).await.unwrap();
     assert!(connection.tls());
+    assert_eq!(connection.unencrypted(), None);
+    assert!(connection.ends().is_some_and(|ends| ends.theirs.is_loopback()));
     connection.quit().await;
 }
 
@@ -79,6 +84,7 @@ async fn required_tls_is_required() {
     let server = Server::run(&["S: 220 hi\nC: EHLO client.test\nS: 250 hi\nS: [hold]"]).await;
     let error = Connection::open(&server.trusted(Security::StartTls)).await.unwrap_err();
     assert_eq!((error.stage, error.permanent), (OpenStage::Tls, true), "{error}");
+    assert_eq!(error.tls, Some(TlsFailure::NotOffered));
     let server = Server::run(&[&format!("{OFFER}C: STARTTLS\nS: 454 not now\nS: [hold]")]).await;
     let error = Connection::open(&server.trusted(Security::StartTls)).await.unwrap_err();
     assert_eq!((error.stage, error.permanent), (OpenStage::Tls, false), "{error}");
@@ -87,16 +93,17 @@ async fn required_tls_is_required() {
 #[tokio::test]
 async fn opportunistic_tls_falls_back_but_never_with_credentials() {
     let plain = "S: 220 hi\nC: EHLO client.test\nS: 250-hi\nS: 250 STARTTLS\n";
-    for broken in [
-        "C: STARTTLS\nS: 454 not now\nS: [close]",
-        "C: STARTTLS\nS: 220 go\nS: [close]",
+    for (broken, failure) in [
+        ("C: STARTTLS\nS: 454 not now\nS: [close]", TlsFailure::NotOffered),
+        ("C: STARTTLS\nS: 220 go\nS: [close]", TlsFailure::Other),
         // right after the handshake, as a server does in TLS 1.3 that demands a certificate of the client
-        "C: STARTTLS\nS: 220 go\nS: [tls]\nS: [close]",
-        "C: STARTTLS\nS: 220 go\nS: [tls]\nC: EHLO client.test\nS: [close]",
+        ("C: STARTTLS\nS: 220 go\nS: [tls]\nS: [close]", TlsFailure::Other),
+        ("C: STARTTLS\nS: 220 go\nS: [tls]\nC: EHLO client.test\nS: [close]", TlsFailure::Other),
     ] {
         let server = Server::run(&[&format!("{OFFER}{broken}"), &format!("{plain}{QUIT}")]).await;
         let connection = Connection::open(&server.config(Security::Opportunistic)).await.unwrap();
         assert!(!connection.tls());
+        assert_eq!(connection.unencrypted().map(|(why, _)| why), Some(failure), "{broken}");
         connection.quit().await;
         server.contents().await;
     }

@@ -197,9 +197,9 @@ async fn certificates_are_checked_by_the_name_of_the_host() {
     assert_eq!(&answer.body[..], b"sealed");
     client.send(get("https://hook.example./")).await.unwrap();
     let error = client.send(get("https://other.example/")).await.unwrap_err();
-    assert!(matches!(error, Error::NotSent(Failure::Tls(_))), "{error:?}");
+    assert!(matches!(error, Error::NotSent(Failure::Certificate(_))), "{error:?}");
     let stranger = super::client(&net, Limits::GIVEN);
     let error = stranger.send(get("https://hook.example/")).await.unwrap_err();
-    assert!(matches!(error, Error::NotSent(Failure::Tls(_))), "{error:?}");
+    assert!(matches!(error, Error::NotSent(Failure::Certificate(_))), "{error:?}");
     assert_eq!(net.dialled()[0], format!("{PUBLIC}:443"));
 }

@@ -28,6 +28,7 @@ fn message<'a>(
         text: None,
         headers,
         attachments,
+        report: None,
         message_id: "0192.abc@example.com",
         date: Timestamp(1_767_322_801_999),
     }

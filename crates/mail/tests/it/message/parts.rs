@@ -35,6 +35,19 @@ fn parts_nest_as_the_reference_says() {
 }
 
 #[test]
+fn a_report_has_its_text_and_its_file() {
+    let files = [attachment("a!b!1!2.json.gz", "application/tlsrpt+gzip", None)];
+    let raw = Message { report: Some("tlsrpt"), ..message("Report", &[], &files) }.to_mime();
+    assert_sendable(&raw);
+    let parsed = MessageParser::default().parse(&raw).unwrap();
+    assert_eq!(shape(&parsed, 0), "report(text/plain,application/tlsrpt+gzip)");
+    let content_type = parsed.content_type().unwrap();
+    assert_eq!(content_type.attribute("report-type"), Some("tlsrpt"));
+    let file = parsed.attachments().find(|part| part.attachment_name() == Some("a!b!1!2.json.gz")).unwrap();
+    assert_eq!(file.contents(), b"\0\r\n.\nbytes\xff");
+}
+
+#[test]
 fn files_keep_their_names_types_and_bytes() {
     let long = format!("{}.txt", "Jahresabschlu\u{df} ".repeat(15));
     let mut files = vec![

@@ -8,4 +8,5 @@ pub mod provider_mail;
 pub mod site;
 pub mod suspension;
 pub mod tls_policy;
+pub mod tls_report;
 pub mod warm_up;

@@ -9,3 +9,4 @@ mod outcomes;
 mod search;
 mod suppressions;
 mod tenancy;
+mod tls_reports;

@@ -13,7 +13,7 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 36] = [
+const GLOBAL_TABLES: [&str; 40] = [
     "backup_marks",
     "database_sizes",
     "deletions",
@@ -45,6 +45,10 @@ const GLOBAL_TABLES: [&str; 36] = [
     "secret_check",
     "sessions",
     "tls_policies",
+    "tls_report_policies",
+    "tls_report_posts",
+    "tls_report_sessions",
+    "tls_reports",
     "totp",
     "unknown_bounces",
     // objects in a store of files, which are removed after their project is gone

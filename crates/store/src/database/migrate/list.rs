@@ -186,4 +186,9 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "warm-up of addresses and domains",
         sql: include_str!("../../../migrations/0057_warm_ups.sql"),
     },
+    Migration {
+        number: 58,
+        name: "reports about TLS",
+        sql: include_str!("../../../migrations/0058_tls_reports.sql"),
+    },
 ];

@@ -106,7 +106,7 @@ impl App {
             audience: audience::State::new(&db, &clock, &settings, &dns),
             sending: sending::State::new(&db, &dns, &settings, http.clone()),
             automation: automation::State::new(http.clone()),
-            delivery: delivery::State::new(transports),
+            delivery: delivery::State::new(transports, &settings, &clock, http.clone()),
             feedback: feedback::State::new(&db, &secret, http),
             insight: insight::State::default(),
             background: background::State::default(),

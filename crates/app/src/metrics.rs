@@ -17,6 +17,7 @@ use prometheus_client::registry::{Metric, Registry};
 
 use crate::copies::metrics::CopyMetrics;
 use crate::delivery::site_metrics::SiteMetrics;
+use crate::delivery::tls_reports::metrics::TlsReportMetrics;
 
 /// Labels of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -132,6 +133,8 @@ pub struct Metrics {
     pub(crate) copies: CopyMetrics,
     /// For the sites that mail is brought to.
     pub(crate) sites: SiteMetrics,
+    /// For reports about TLS.
+    pub(crate) tls_reports: TlsReportMetrics,
     requests: Family<RequestLabels, Counter>,
     latency: Family<RouteLabels, Histogram, fn() -> Histogram>,
     queue_depth: Family<LaneLabels, Gauge>,
@@ -169,6 +172,7 @@ impl Default for Metrics {
         let store = StoreMetrics::new(&mut registry);
         let copies = CopyMetrics::new(&mut registry);
         let sites = SiteMetrics::new(&mut registry);
+        let tls_reports = TlsReportMetrics::new(&mut registry);
         let requests = registered(&mut registry, "http_requests", "Requests answered");
         let latency: Family<RouteLabels, Histogram, fn() -> Histogram> =
             Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.0005, 2.0, 16)));
@@ -236,6 +240,7 @@ impl Default for Metrics {
             store,
             copies,
             sites,
+            tls_reports,
             requests,
             latency,
             queue_depth,

@@ -3,6 +3,7 @@
 mod base_url;
 mod check;
 mod domains;
+mod tls_reports;
 mod warm_up;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use mailwright_store::feedback::inbound::Volume;
 pub use self::base_url::{BaseUrl, BaseUrlError};
 pub use self::check::CheckSettings;
 pub use self::domains::DomainSettings;
+pub use self::tls_reports::TlsReportSettings;
 pub use self::warm_up::WarmUpSettings;
 
 /// Settings of the use cases and the worker.
@@ -77,6 +79,8 @@ pub struct Settings {
     pub accounts: AccountSettings,
     /// The instance's own mails.
     pub system_mail: SystemMailSettings,
+    /// Reports about TLS to other domains; `None` where none are sent.
+    pub tls_reports: Option<TlsReportSettings>,
     /// Providers that people sign in with.
     pub oauth: OauthSettings,
     /// What mail costs; `None` where nothing is billed, and nothing limited.

@@ -53,6 +53,7 @@ mod prepared;
 pub mod provider;
 pub mod python;
 pub mod receiver;
+pub mod report_server;
 mod rows;
 pub mod s3;
 pub mod ses;

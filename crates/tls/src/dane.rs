@@ -7,6 +7,7 @@
 //! The signatures of the handshake are checked in any case: a certificate without its key proves nothing. No session is
 //! resumed, because nothing is checked then.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ring::digest::{self, SHA256, SHA512};
@@ -39,6 +40,14 @@ pub struct Tlsa {
     pub matching: u8,
     /// What is named.
     pub data: Vec<u8>,
+}
+
+impl fmt::Display for Tlsa {
+    /// In the form of text that zone files have (RFC 6698 section 2.2).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {} ", self.usage, self.selector, self.matching)?;
+        self.data.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
 }
 
 impl Tlsa {
@@ -121,6 +130,11 @@ impl Dane {
     /// The name that the server is asked for (SNI): the TLSA base domain (RFC 7672 section 8.1).
     pub fn server_name(&self) -> &str {
         &self.0.base
+    }
+
+    /// The records.
+    pub fn records(&self) -> &[Tlsa] {
+        &self.0.records
     }
 
     /// What the certificate turned out to be; `None` before the server showed one.

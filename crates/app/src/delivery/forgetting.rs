@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
-use mailwright_store::delivery::{provider_mail, site, tls_policy, warm_up};
+use mailwright_store::delivery::{provider_mail, site, tls_policy, tls_report, warm_up};
 
 use crate::App;
 use crate::error::Result;
@@ -14,14 +14,17 @@ use crate::error::Result;
 const SITES_KEPT: Duration = Duration::from_hours(31 * 24);
 /// How long news of a service finds its mail by the service's id.
 const IDS_KEPT: Duration = Duration::from_hours(14 * 24);
+/// For how many days what was counted for reports about TLS is kept, that of today included.
+const TLS_REPORT_DAYS: i64 = 3;
 /// Most rows that are removed at a time.
 const MOST: i64 = 1_000;
 
 impl App {
-    /// Forgets the paces of sites that nobody used for long, policies that hold no longer, and ids of services whose news has
-    /// come.
+    /// Forgets the paces of sites that nobody used for long, policies that hold no longer, what reports about TLS were made of,
+    /// and ids of services whose news has come.
     pub(crate) async fn forget_delivery(&self, now: Timestamp) -> Result<()> {
         let (sites, ids) = (now.minus(SITES_KEPT), now.minus(IDS_KEPT));
+        let oldest = tls_report::day(now) - TLS_REPORT_DAYS + 1;
         while self.0.db.write_in_background(body!(async |tx| site::forget(tx, sites, MOST).await)).await? > 0
         {
         }
@@ -29,6 +32,13 @@ impl App {
             > 0
         {}
         while self.0.db.write_in_background(body!(async |tx| tls_policy::forget(tx, now, MOST).await)).await?
+            > 0
+        {}
+        while self
+            .0
+            .db
+            .write_in_background(body!(async |tx| tls_report::forget(tx, oldest, MOST).await))
+            .await?
             > 0
         {}
         while self

@@ -26,6 +26,7 @@ pub(crate) mod site_metrics;
 pub mod site_pace;
 pub mod sites;
 pub(crate) mod suspension;
+pub(crate) mod tls_reports;
 
 pub(crate) mod bookkeeping;
 mod direct;
@@ -65,7 +66,7 @@ use std::time::Duration;
 
 use mailwright_core::email::Lane;
 use mailwright_core::ids::{EmailId, ProjectNumber};
-use mailwright_core::time::Timestamp;
+use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::body;
 use mailwright_store::sending::email::{self, ClaimRef, Claimed};
 use mailwright_store::{Coalescer, Gathering, Result as StoreResult, project};
@@ -75,9 +76,12 @@ use crate::background::tasks::Tasks;
 use crate::delivery::checks::SpamQuestions;
 use crate::delivery::suspension::ReputationQueue;
 use crate::error::Result;
+use crate::http_client::HttpClient;
 use crate::sending::footer::Footers;
+use crate::settings::Settings;
 
 pub use direct::DirectConfig;
+use direct::TlsResults;
 pub(crate) use dispatcher::Dispatcher;
 use held::{Held, claim_ref};
 use ledger::{Step, StepDone};
@@ -107,16 +111,22 @@ pub(crate) struct State {
     spam_questions: SpamQuestions,
     /// The sites that take the mail of domains, as far as this process has looked them up.
     known_sites: Remembered<String, Arc<str>>,
+    /// What connections to recipients' servers came to, for reports to their domains.
+    tls_results: TlsResults,
+    /// Brings such reports to URLs.
+    http: HttpClient,
 }
 
 impl State {
-    pub(crate) fn new(transports: Transports) -> Self {
+    pub(crate) fn new(transports: Transports, settings: &Settings, clock: &Clock, http: HttpClient) -> Self {
         Self {
             transports,
             dispatcher: Dispatcher::default(),
             reputation_queue: ReputationQueue::default(),
             spam_questions: SpamQuestions::default(),
             known_sites: Remembered::lasting(SITE_KNOWN_FOR),
+            tls_results: TlsResults::new(settings.tls_reports.is_some(), clock),
+            http,
         }
     }
 }
@@ -197,6 +207,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     for lane in Lane::ALL {
         feeder::start(&delivery, lane);
     }
+    tls_reports::start(app, tasks);
     tasks.keep("warm-ups", warm_up::run(Arc::clone(&delivery)));
     tasks.keep("interventions", interventions::run(Arc::clone(&delivery)));
     tasks.keep("delivery heartbeat", heartbeat(Arc::clone(&delivery)));

@@ -59,6 +59,7 @@ impl Outlet {
                 number,
                 config,
                 (&app.0.db, &app.0.dns),
+                app.0.delivery.tls_results.clone(),
                 settings.delivery.connections,
                 settings.allow_private_networks,
             ))),

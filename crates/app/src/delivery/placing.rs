@@ -215,7 +215,7 @@ impl Delivery {
         lane: Lane,
         interventions: &Interventions,
     ) -> Place {
-        let destination = self.destination_by(outlet, mail);
+        let destination = self.destination_by(outlet, mail, lane);
         let Way::Direct(direct) = &outlet.way else { return Place::To(destination) };
         let site = if interventions.is_empty() { None } else { direct.site_of(destination) };
         let Some(site) = site.filter(|site| interventions.names_site(site)) else {
@@ -227,7 +227,7 @@ impl Delivery {
             // one that may have left stays with its transport
             Some(Instead::By(name)) if mail.in_doubt == 0 => {
                 let Some(other) = self.outlets.named(&name) else { return Place::To(destination) };
-                let destination = self.destination_by(other, mail);
+                let destination = self.destination_by(other, mail, lane);
                 let shut = self.is_shut(other, destination, mail, lane);
                 shut.map_or(Place::To(destination), Place::Nowhere)
             }
@@ -236,10 +236,13 @@ impl Delivery {
     }
 
     /// Where a mail goes by a transport.
-    fn destination_by(self: &Arc<Self>, outlet: &Outlet, mail: &Claimed) -> Destination {
+    fn destination_by(self: &Arc<Self>, outlet: &Outlet, mail: &Claimed, lane: Lane) -> Destination {
         match &outlet.way {
             Way::Capture | Way::Smtp(_) | Way::Ses(_) => Destination::by(outlet.hop.transport()),
-            Way::Direct(direct) => self.destination_of(direct, mail.recipient.domain()),
+            Way::Direct(direct) => {
+                let is_report = self.app.are_tls_reports(mail.project, lane);
+                self.destination_of(direct, mail.recipient.domain(), is_report)
+            }
         }
     }
 

@@ -2,7 +2,9 @@
 
 use mailwright_core::email::EmailSource;
 use mailwright_core::ids::ProjectId;
+use mailwright_core::project::Project;
 use mailwright_core::template::TemplateType;
+use mailwright_mail::tls_report::{DOMAIN_FIELD, REPORT_TYPE};
 use mailwright_store::sending::email::Claimed;
 
 use crate::sending::content::Prepared;
@@ -53,6 +55,12 @@ pub(super) fn of(
     add("Feedback-ID", feedback_id(mail, project));
     headers.extend(content.headers.iter().cloned());
     headers
+}
+
+/// The type of the report that a mail is: a report about TLS, which the instance itself sends (RFC 8460 section 5.3).
+pub(super) fn report_type(project: &Project, content: &Prepared) -> Option<&'static str> {
+    let names_domain = content.headers.iter().any(|(name, _)| name == DOMAIN_FIELD);
+    (project.is_system() && names_domain).then_some(REPORT_TYPE)
 }
 
 /// By what Gmail counts complaints: the campaign or template, the type of the mail, where it came from, and the sender.

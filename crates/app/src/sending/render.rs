@@ -125,6 +125,7 @@ pub(crate) fn render(
         text: text.as_deref(),
         headers: &headers::of(mail, content, (&links.unsubscribe, base_url.is_https()), footers.project.id),
         attachments: &content.attachments,
+        report: headers::report_type(&footers.project, content),
         message_id: &mail.message_id,
         date: mail.first_attempt_at.unwrap_or(mail.created_at),
     };

@@ -76,7 +76,26 @@ pub(crate) struct SystemSender {
     from: EmailAddress,
 }
 
+impl SystemSender {
+    /// The project of the instance's own mails.
+    pub(crate) fn project(&self) -> &Project {
+        &self.project
+    }
+
+    /// The address that they come from.
+    pub(crate) fn from(&self) -> &EmailAddress {
+        &self.from
+    }
+}
+
 impl App {
+    /// Whether the mails of a project in a lane are reports about TLS: of the instance's own mails, these alone are in the
+    /// lane of automations, so that links that somebody waits for never wait behind them.
+    pub(crate) fn are_tls_reports(&self, project: ProjectNumber, lane: Lane) -> bool {
+        let system = self.0.sending.system_project.get();
+        lane == Lane::Workflow && system.is_some_and(|system| system.number == project)
+    }
+
     /// Whether the instance can send mails of its own.
     pub fn sends_own_mail(&self) -> bool {
         self.settings().system_mail.from.is_some()

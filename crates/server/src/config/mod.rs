@@ -13,6 +13,7 @@ mod sections;
 mod stores;
 #[cfg(test)]
 mod tests;
+mod tls_reports;
 mod transport;
 mod uploads;
 mod warm_up;
@@ -47,6 +48,7 @@ use sections::{
     Activity, Attachments, Campaigns, Database, Delivery, Hidden, Http, Idempotency, Inbound, Jobs, Login,
     Mailbox, Oauth, Requests, Search, Segments, Sending, Sns, Tracking,
 };
+use tls_reports::TlsReports;
 use transport::{RouteEntry, TransportEntry};
 use uploads::Uploads;
 use warm_up::WarmUp;
@@ -95,6 +97,7 @@ pub(crate) struct Config {
     idempotency: Idempotency,
     domains: Domains,
     warmup: WarmUp,
+    tlsreports: TlsReports,
     check: Check,
     jobs: Jobs,
     segments: Segments,
@@ -363,6 +366,7 @@ impl Config {
                 trusted_proxies: self.trusted_proxies,
             },
             system_mail: self.system_mail(&base_url)?,
+            tls_reports: self.tlsreports.settings(&base_url, &self.platform_from)?,
             base_url,
             oauth: self.oauth.settings()?,
             billing: self.billing.settings()?,

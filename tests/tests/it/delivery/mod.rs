@@ -15,6 +15,7 @@ mod pace;
 mod queue;
 mod ses;
 mod sites;
+mod tls_reports;
 mod transport;
 mod transports;
 mod turns;

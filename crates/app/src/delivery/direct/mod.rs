@@ -9,8 +9,12 @@
 //! 5. Mail for a site that takes none for a while does not wait in memory: the pacer gives it back, each to be looked at
 //!    again when it may leave.
 //!
+//! What TLS with the servers comes to is counted for reports to their domains ([`tls_results`]). The mail that brings such a
+//! report leaves whatever its domain demands of TLS (RFC 8460 section 3), and is not counted.
+//!
 //! [`sites`] and [`site`] hold the state, without clock and network. `docs/adr/0077-direct-delivery.md` has the reasons.
 
+mod applied;
 mod dane;
 mod greylisting;
 mod hand_out;
@@ -21,8 +25,11 @@ mod policies;
 mod sender;
 mod site;
 mod sites;
+mod tls_results;
+mod tls_sessions;
 mod visit;
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -44,11 +51,14 @@ use policies::Policies;
 use sites::{Found, Need, NoWay, Sites};
 
 pub(super) use hand_out::work;
+pub(super) use tls_results::TlsResults;
 
 /// Most domains that are looked up at a time.
 const LOOKUPS: usize = 256;
 /// How long a domain is looked up, its policy about TLS included.
 const LOOKUP: Duration = Duration::from_secs(20);
+/// What stands before the name of a domain where mail for it leaves whatever the domain demands. No name has it.
+const WHATEVER: char = '!';
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -104,6 +114,7 @@ pub(super) struct Direct {
     config: DirectConfig,
     dns: Dns,
     policies: Policies,
+    tls_results: TlsResults,
     /// Whether servers in private networks are connected to.
     allows_private: bool,
     sites: Mutex<Sites<Line>>,
@@ -122,6 +133,7 @@ impl Direct {
         transport: TransportNumber,
         config: &DirectConfig,
         (db, dns): (&Db, &Dns),
+        tls_results: TlsResults,
         connections: usize,
         allows_private: bool,
     ) -> Self {
@@ -130,6 +142,7 @@ impl Direct {
             config: config.clone(),
             dns: dns.keeping_answers(),
             policies,
+            tls_results,
             allows_private,
             sites: Mutex::new(Sites::new(transport, connections)),
             lookups: Semaphore::new(LOOKUPS),
@@ -164,8 +177,10 @@ impl Direct {
         self.sites.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks up the mail servers of a domain, and what it demands of connections to them.
-    async fn way_to(&self, domain: &str, now: Timestamp) -> Result<Found, NoWay> {
+    /// Looks up the mail servers of a domain, and what it demands of connections to them. Where [`WHATEVER`] stands before its
+    /// name, that does not matter.
+    async fn way_to(&self, name: &str, now: Timestamp) -> Result<Found, NoWay> {
+        let (domain, is_whatever) = domain_of(name);
         // equally good servers are mixed for each connection
         let Directions { route, is_proven: minds_tlsa } = self.dns.directions(domain, 0).await;
         let servers = match route {
@@ -174,14 +189,18 @@ impl Direct {
             Route::Nowhere => return Err(NoWay::Nowhere),
             Route::Unknown => return Err(NoWay::Unknown),
         };
-        let enforced = self.policies.enforced(domain, now).await.map_err(|error| {
+        if is_whatever {
+            return Ok(Found { servers, need: self.config.need(), minds_tlsa: false });
+        }
+        let found = self.policies.of(domain, now).await.map_err(|error| {
             tracing::warn!(%error, domain, "the kept policy of a domain could not be read");
             NoWay::Unknown
         })?;
-        let Some(policy) = enforced else {
+        self.tls_results.found(domain, &found);
+        let Some(policy) = found.enforced() else {
             return Ok(Found { servers, need: self.config.need(), minds_tlsa });
         };
-        let servers = self.allowed(servers, &policy, minds_tlsa).await;
+        let servers = self.allowed(servers, policy, minds_tlsa).await;
         if servers.is_empty() {
             return Err(NoWay::Policy);
         }
@@ -204,35 +223,50 @@ pub(super) fn start(delivery: &Arc<Delivery>, hop: &Arc<NextHop>, direct: &Arc<D
     delivery.tasks.keep("mail for workers", handing_out);
 }
 
+/// The domain that a name of [`Sites`] stands for, and whether mail for it leaves whatever the domain demands.
+fn domain_of(name: &str) -> (&str, bool) {
+    let domain = name.strip_prefix(WHATEVER);
+    (domain.unwrap_or(name), domain.is_some())
+}
+
 impl Delivery {
-    /// Where mail for a domain goes. One that is not known is looked up meanwhile.
-    pub(super) fn destination_of(self: &Arc<Self>, direct: &Arc<Direct>, domain: &str) -> Destination {
-        let (destination, is_new) = direct.sites().destination_of(domain, self.now());
+    /// Where mail for a domain goes. One that is not known is looked up meanwhile. `is_whatever` says that the mail leaves
+    /// whatever the domain demands of TLS.
+    pub(super) fn destination_of(
+        self: &Arc<Self>,
+        direct: &Arc<Direct>,
+        domain: &str,
+        is_whatever: bool,
+    ) -> Destination {
+        let name =
+            if is_whatever { Cow::Owned(format!("{WHATEVER}{domain}")) } else { Cow::Borrowed(domain) };
+        let (destination, is_new) = direct.sites().destination_of(&name, self.now());
         if is_new {
             let (delivery, direct) = (Arc::clone(self), Arc::clone(direct));
-            let domain = domain.to_owned();
+            let name = name.into_owned();
             self.tasks.spawn("where mail for a domain goes", async move {
-                delivery.locate(&direct, &domain, destination).await;
+                delivery.locate(&direct, &name, destination).await;
             });
         }
         destination
     }
 
-    async fn locate(&self, direct: &Direct, domain: &str, asked: Destination) {
+    async fn locate(&self, direct: &Direct, name: &str, asked: Destination) {
         let way = {
             let _permit = direct.lookups.acquire().await;
             tokio::select! {
                 biased;
                 () = self.tasks.stopping() => return,
-                way = tokio::time::timeout(LOOKUP, direct.way_to(domain, self.now())) => way,
+                way = tokio::time::timeout(LOOKUP, direct.way_to(name, self.now())) => way,
             }
         };
         let way = way.unwrap_or(Err(NoWay::Unknown));
         if let Ok(found) = &way {
             let site: Arc<str> = route::site(&found.servers).into();
-            self.app.0.delivery.known_sites.put(domain.to_owned(), site, self.now());
+            let domain = domain_of(name).0.to_owned();
+            self.app.0.delivery.known_sites.put(domain, site, self.now());
         }
-        let known = direct.sites().found(domain, asked, way, self.now());
+        let known = direct.sites().found(name, asked, way, self.now());
         match known {
             Some(known) => {
                 self.app.0.delivery.dispatcher.redirect(asked, known);

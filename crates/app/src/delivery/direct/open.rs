@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mailwright_core::pacing::reply::{Signal, signal};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::route::{Addresses, MailServer};
-use mailwright_mail::smtp::{Connection, OpenError, OpenStage, Security};
+use mailwright_mail::smtp::{OpenError, OpenStage, Security};
 use mailwright_tls::{Dane, Verdict};
 
 use super::sites::{Need, Path};
@@ -35,8 +35,9 @@ pub(super) struct Unopened {
 
 impl Direct {
     /// Connects to the best server that can be reached, for mail to a domain. A server that refuses us because of what we
-    /// are, or of how much we send, is the last that is asked: the others are of the same site.
-    pub(super) async fn open(&self, path: &Path, domain: &str) -> Result<Line, Unopened> {
+    /// are, or of how much we send, is the last that is asked: the others are of the same site. What TLS comes to is
+    /// counted where `is_counted`.
+    pub(super) async fn open(&self, path: &Path, domain: &str, is_counted: bool) -> Result<Line, Unopened> {
         let began = Instant::now();
         let mut last = Unopened {
             host: String::new(),
@@ -49,7 +50,7 @@ impl Direct {
             if began.elapsed() > PATIENCE {
                 break;
             }
-            match self.open_at(&server.host, path, domain).await {
+            match self.open_at(&server.host, path, domain, is_counted).await {
                 Ok(line) => return Ok(line),
                 Err(unopened) => {
                     tracing::debug!(
@@ -68,7 +69,13 @@ impl Direct {
         Err(last)
     }
 
-    async fn open_at(&self, host: &str, path: &Path, domain: &str) -> Result<Line, Unopened> {
+    async fn open_at(
+        &self,
+        host: &str,
+        path: &Path,
+        domain: &str,
+        is_counted: bool,
+    ) -> Result<Line, Unopened> {
         let without = |error: &str| Unopened {
             host: host.to_owned(),
             reply: None,
@@ -89,15 +96,22 @@ impl Direct {
         if addresses.is_empty() {
             return Err(without("its addresses are not public"));
         }
-        let config = self.connection_to(host, &found, path, domain).await.map_err(without)?;
+        let counted_for = is_counted.then_some(domain);
+        let config = match self.connection_to(host, &found, path, domain).await {
+            Ok(config) => config,
+            Err(why) => {
+                self.count_unproven(counted_for, host, why);
+                return Err(without(why));
+            }
+        };
         let is_demanded = config.security == Security::StartTls;
         let is_of_domain = |stage| stage == OpenStage::Tls && is_demanded;
         let is_dane = config.dane.is_some() || is_demanded && path.need == Need::Opportunistic;
         let verdict = || config.dane.as_ref().and_then(Dane::verdict);
-        match Connection::open_to(&config, &addresses, self.config.source).await {
-            Ok(connection) => Ok(Line {
+        match self.open_counted(&config, &addresses, counted_for).await {
+            Ok((connection, is_verified)) => Ok(Line {
                 connection,
-                is_verified: is_demanded && !config.accept_invalid_certs,
+                is_verified,
                 minded_tlsa: path.minds_tlsa,
                 is_of_domain: verdict() == Some(Verdict::OfDomain),
                 host: host.to_owned(),

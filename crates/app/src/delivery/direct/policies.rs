@@ -10,10 +10,11 @@ use std::time::Duration;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::dns::Dns;
 use mailwright_mail::mta_sts::{MOST_BYTES, Mode, Policy, policy_url, version};
+use mailwright_mail::tls_report::ResultType;
 use mailwright_store::delivery::tls_policy::{self, KeptPolicy};
 use mailwright_store::{Db, body};
 
-use crate::http_client::{GivenUrl, HttpClient, Request};
+use crate::http_client::{Error, Failure, GivenUrl, HttpClient, Request};
 
 /// How long it is remembered that a policy could not be fetched.
 const NOT_FETCHED_FOR: Duration = Duration::from_mins(5);
@@ -38,12 +39,53 @@ fn place_of(domain: &str) -> String {
     policy_url(domain)
 }
 
+/// What was found of a domain's policy.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Found {
+    /// The policy that holds, with its text.
+    pub(super) policy: Option<(Policy, String)>,
+    /// Why there is none, where the domain's record names one.
+    pub(super) fault: Option<Fault>,
+}
+
+impl Found {
+    /// The policy, if it is to be enforced.
+    pub(super) fn enforced(&self) -> Option<&Policy> {
+        self.policy.as_ref().map(|(policy, _)| policy).filter(|policy| policy.mode == Mode::Enforce)
+    }
+}
+
+/// Why a policy cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// As RFC 8460 section 4.3.2.2 names it.
+    pub(super) kind: ResultType,
+    pub(super) error: String,
+}
+
+impl Fault {
+    fn fetching(error: String) -> Self {
+        Self { kind: ResultType::StsPolicyFetchError, error }
+    }
+
+    fn reading(error: String) -> Self {
+        Self { kind: ResultType::StsPolicyInvalid, error }
+    }
+
+    fn of(error: &Error) -> Self {
+        let is_of_certificate = matches!(error, Error::NotSent(Failure::Certificate(_)));
+        let kind =
+            if is_of_certificate { ResultType::StsWebpkiInvalid } else { ResultType::StsPolicyFetchError };
+        Self { kind, error: error.to_string() }
+    }
+}
+
 /// The policies of domains.
 pub(super) struct Policies {
     db: Db,
     dns: Dns,
     http: HttpClient,
-    not_fetched: Mutex<HashMap<String, Timestamp>>,
+    not_fetched: Mutex<HashMap<String, (Timestamp, Fault)>>,
 }
 
 impl Policies {
@@ -56,80 +98,80 @@ impl Policies {
         }
     }
 
-    /// The policy that holds for mail to a domain, if one is to be enforced; an error where the kept one cannot be read.
-    pub(super) async fn enforced(
-        &self,
-        domain: &str,
-        now: Timestamp,
-    ) -> mailwright_store::Result<Option<Policy>> {
-        Ok(self.of(domain, now).await?.filter(|policy| policy.mode == Mode::Enforce))
-    }
-
-    async fn of(&self, domain: &str, now: Timestamp) -> mailwright_store::Result<Option<Policy>> {
+    /// The policy that holds for mail to a domain; an error where the kept one cannot be read.
+    pub(super) async fn of(&self, domain: &str, now: Timestamp) -> mailwright_store::Result<Found> {
         let records = self.dns.txt(&format!("_mta-sts.{domain}")).await.unwrap_or_default();
         let named = version(records.iter().map(String::as_str));
         let name = domain.to_owned();
         let kept = self.db.read(body!(async |rx| tls_policy::get(rx, &name, now).await)).await?;
         let is_current = |kept: &KeptPolicy| named == Some(kept.version.as_str()) && !is_old(kept, now);
+        let mut fault = None;
         if let Some(named) = named
             && !kept.as_ref().is_some_and(is_current)
-            && let Some(policy) = self.fetch(domain, named, now).await
         {
-            return Ok(Some(policy));
+            match self.fetch(domain, named, now).await {
+                Ok(fetched) => return Ok(Found { policy: Some(fetched), fault: None }),
+                Err(error) => fault = Some(error),
+            }
         }
-        Ok(kept.and_then(|kept| Policy::parse(&kept.policy).ok()))
+        let policy = kept.and_then(|kept| Some((Policy::parse(&kept.policy).ok()?, kept.policy)));
+        // one that is kept holds on, whatever became of a new one
+        let fault = fault.filter(|_| policy.is_none());
+        Ok(Found { policy, fault })
     }
 
     /// Fetches a policy and keeps it.
-    async fn fetch(&self, domain: &str, version: &str, now: Timestamp) -> Option<Policy> {
-        if self.was_not_fetched(domain, now) {
-            return None;
+    async fn fetch(&self, domain: &str, version: &str, now: Timestamp) -> Result<(Policy, String), Fault> {
+        if let Some(fault) = self.was_not_fetched(domain, now) {
+            return Err(fault);
         }
         match self.ask(domain).await {
             Ok((text, policy)) => {
                 let expires_at = now.plus(policy.max_age);
-                let kept =
-                    KeptPolicy { version: version.to_owned(), policy: text, fetched_at: now, expires_at };
+                let (version, kept) = (version.to_owned(), text.clone());
+                let kept = KeptPolicy { version, policy: kept, fetched_at: now, expires_at };
                 let name = domain.to_owned();
                 let written = self.db.write(body!(async |tx| tls_policy::put(tx, &name, &kept).await)).await;
                 if let Err(error) = written {
                     tracing::warn!(%error, domain, "the policy of a domain could not be kept");
                 }
-                Some(policy)
+                Ok((policy, text))
             }
-            Err(error) => {
-                tracing::info!(domain, error, "the MTA-STS policy of a domain cannot be used");
-                self.note_not_fetched(domain, now);
-                None
+            Err(fault) => {
+                tracing::info!(domain, error = fault.error, "the MTA-STS policy of a domain cannot be used");
+                self.note_not_fetched(domain, fault.clone(), now);
+                Err(fault)
             }
         }
     }
 
-    async fn ask(&self, domain: &str) -> Result<(String, Policy), String> {
-        let url = GivenUrl::parse(&place_of(domain)).map_err(|error| error.to_string())?;
+    async fn ask(&self, domain: &str) -> Result<(String, Policy), Fault> {
+        let url =
+            GivenUrl::parse(&place_of(domain)).map_err(|refusal| Fault::fetching(refusal.to_string()))?;
         // a redirect is no policy (section 3.3)
         let request = Request::get(url).keeping(MOST_BYTES).may_repeat();
-        let answer = self.http.send(request).await.map_err(|error| error.to_string())?;
+        let answer = self.http.send(request).await.map_err(|error| Fault::of(&error))?;
         if answer.status != hyper::StatusCode::OK {
-            return Err(format!("the answer has the status {}", answer.status.as_u16()));
+            return Err(Fault::fetching(format!("the answer has the status {}", answer.status.as_u16())));
         }
-        let text = std::str::from_utf8(&answer.body).map_err(|_| "it is not text".to_owned())?;
-        let policy = Policy::parse(text).map_err(|error| error.to_string())?;
+        let text = std::str::from_utf8(&answer.body).map_err(|_| Fault::reading("it is not text".into()))?;
+        let policy = Policy::parse(text).map_err(|error| Fault::reading(error.to_string()))?;
         Ok((text.to_owned(), policy))
     }
 
-    fn was_not_fetched(&self, domain: &str, now: Timestamp) -> bool {
+    fn was_not_fetched(&self, domain: &str, now: Timestamp) -> Option<Fault> {
         let known = self.not_fetched.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(domain).is_some_and(|at| now.since(*at) < NOT_FETCHED_FOR)
+        let (at, fault) = known.get(domain)?;
+        (now.since(*at) < NOT_FETCHED_FOR).then(|| fault.clone())
     }
 
-    fn note_not_fetched(&self, domain: &str, now: Timestamp) {
+    fn note_not_fetched(&self, domain: &str, fault: Fault, now: Timestamp) {
         let mut known = self.not_fetched.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_NOT_FETCHED {
-            known.retain(|_, at| now.since(*at) < NOT_FETCHED_FOR);
+            known.retain(|_, (at, _)| now.since(*at) < NOT_FETCHED_FOR);
         }
         if known.len() < MOST_NOT_FETCHED {
-            known.insert(domain.to_owned(), now);
+            known.insert(domain.to_owned(), (now, fault));
         }
     }
 }

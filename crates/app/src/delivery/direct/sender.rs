@@ -100,6 +100,7 @@ impl<'d> Sender<'d> {
                 HandOver::Rejected(Rejection::Address { certain: true }, own_reply(556, (5, 1, 10), text))
             }
             NoWay::Policy => {
+                self.direct.count_unnamed(domain);
                 let text = format!(
                     "None of the mail servers of {domain} is one that its MTA-STS policy names (RFC 8461)."
                 );
@@ -220,14 +221,15 @@ impl<'d> Sender<'d> {
 
     /// Opens a connection. Where none is to be had, the mail waits.
     async fn fresh(&mut self, offer: Offer<'_>, visit: &mut Visit) -> Option<Line> {
-        let Offer { mail, subject, .. } = offer;
+        let Offer { mail, subject, lane } = offer;
         let domain = mail.recipient.domain();
+        let is_counted = !self.delivery.app.are_tls_reports(mail.project, lane);
         // it may take minutes, in which the last mail's outcome must not wait
         self.recorder.flush();
         let opened = tokio::select! {
             biased;
             () = self.delivery.tasks.stopping() => None,
-            opened = self.direct.open(&visit.path, domain) => Some(opened),
+            opened = self.direct.open(&visit.path, domain, is_counted) => Some(opened),
         };
         let Unopened { host, reply, signal, error, is_of_domain } = match opened {
             None => {

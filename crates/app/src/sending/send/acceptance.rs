@@ -7,7 +7,7 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::billing::Category;
 use mailwright_core::consent::Evidence;
 use mailwright_core::custom_data::DataPatch;
-use mailwright_core::email::{EmailSource, Lane};
+use mailwright_core::email::EmailSource;
 use mailwright_core::excess::{Excess, MAX_LOADED, MAX_VARIABLES};
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TopicId};
 use mailwright_core::month::Month;
@@ -323,7 +323,7 @@ impl<'o> Accepting<'o> {
             variables: json_text(&operation.prepared.variables(&upserted.contact, &patch.request)),
             source: EmailSource::Transactional,
             kind: operation.kind,
-            lane: Lane::Transactional,
+            lane: operation.lane,
             template: operation.template,
             topic: operation.topic,
             step: None,

@@ -27,7 +27,7 @@ use crate::sending::idempotency::{IdempotencyKey, reused};
 use acceptance::Refusal;
 pub(crate) use acceptance::{Outcome, run};
 pub(crate) use filled::Filled;
-pub(crate) use operation::Operation;
+pub(crate) use operation::{Operation, OwnMail};
 pub use request::{Accepted, Recipient, Send};
 
 impl App {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{self, Data, DataPatch};
+use mailwright_core::email::Lane;
 use mailwright_core::ids::{ProjectNumber, TemplateId, TopicId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -21,7 +22,7 @@ use super::request::{Recipient, Send};
 use crate::App;
 use crate::error::{Error, Result};
 use crate::project::key::Identity;
-use crate::sending::content::{INLINE_KIND, Prepared, bound, compose, share};
+use crate::sending::content::{File, INLINE_KIND, Prepared, bound, compose, share};
 use crate::sending::idempotency::IdempotencyKey;
 
 /// Most bytes of data that a request writes with its contacts and mails: recipients times what each is stored with.
@@ -55,12 +56,27 @@ pub(crate) struct Operation {
     /// Whether contacts that it would subscribe are asked to confirm instead.
     pub(super) double_opt_in: bool,
     pub(super) kind: TemplateType,
+    pub(super) lane: Lane,
     pub(super) claim: Option<Claim>,
     pub(super) at: Timestamp,
     /// Whether mail leaves the machine.
     pub(super) leaves: bool,
     /// How many mails a month may be had without a subscription; `None` where billing is not configured.
     pub(super) free: Option<i64>,
+}
+
+/// What a mail of the instance itself consists of.
+pub(crate) struct OwnMail<'m> {
+    /// With the names of values.
+    pub(crate) subject: &'m str,
+    /// HTML, with the names of values.
+    pub(crate) body: String,
+    /// The values, which the contact does not keep.
+    pub(crate) values: Data,
+    /// Headers beside the one that says that nobody wrote the mail.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) files: Vec<File>,
+    pub(crate) lane: Lane,
 }
 
 impl App {
@@ -128,6 +144,7 @@ impl App {
             topic: said.topic,
             double_opt_in: project.double_opt_in,
             kind: said.kind,
+            lane: Lane::Transactional,
             claim: self.claim(caller, key),
             at,
             leaves: self.mail_leaves(),
@@ -145,9 +162,22 @@ impl App {
         (subject, body): (&str, String),
         values: Data,
     ) -> Operation {
-        let headers = [("Auto-Submitted".to_owned(), "auto-generated".to_owned())];
-        let (mut content, files) = compose(subject.to_owned(), body, None, &headers, &[], Some(false));
-        let prepared = self.0.sending.contents.prepare(project.number, &mut content, &[]);
+        let (headers, files, lane) = (Vec::new(), Vec::new(), Lane::Transactional);
+        self.own_mail(project, from, to, OwnMail { subject, body, values, headers, files, lane })
+    }
+
+    /// The same with headers and files, in any lane but that of campaigns.
+    pub(crate) fn own_mail(
+        &self,
+        project: &Project,
+        from: EmailAddress,
+        to: EmailAddress,
+        mail: OwnMail<'_>,
+    ) -> Operation {
+        let OwnMail { subject, body, values, mut headers, files: attached, lane } = mail;
+        headers.insert(0, ("Auto-Submitted".to_owned(), "auto-generated".to_owned()));
+        let (mut content, files) = compose(subject.to_owned(), body, None, &headers, &attached, Some(false));
+        let prepared = self.0.sending.contents.prepare(project.number, &mut content, &attached);
         let patch = DataPatch { request: values, ..DataPatch::default() };
         Operation {
             key: None,
@@ -166,6 +196,7 @@ impl App {
             topic: None,
             double_opt_in: false,
             kind: INLINE_KIND,
+            lane,
             claim: None,
             at: self.0.clock.now(),
             leaves: self.mail_leaves(),

@@ -39,6 +39,7 @@ pub(crate) fn message(from: &str, to: &str, html: &str, at: Timestamp) -> Vec<u8
     let filled = |text: &str| text.replace("{{firstName ?? \"there\"}}", "Ada").replace("{{code}}", "123456");
     let html = filled(html);
     let message = Message {
+        report: None,
         from: Mailbox { name: Some("Bench".into()), address: from.into() },
         to: Mailbox { name: None, address: to.into() },
         reply_to: None,

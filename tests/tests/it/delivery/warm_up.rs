@@ -43,6 +43,14 @@ impl Net {
         format!("direct:?helo=out.mailwright.test&from=127.0.0.1&port={}{warm_up}", self.port)
     }
 
+    /// A file with a relay that stands in.
+    fn with_relay(&self, relay: &ScriptedServer) -> String {
+        let mx = self.url("&warmup=yes");
+        let relay = format!("smtp://127.0.0.1:{}?tls=none", relay.port);
+        let transport = |name, url| format!("[[transports]]\nname = '{name}'\nurl = '{url}'\n");
+        format!("{}{}[[routes]]\nvia = ['mx', 'relay']\n", transport("mx", &mx), transport("relay", &relay))
+    }
+
     /// With a plan of 40 mails on the first day, 10 in an hour, and 80 on the second.
     fn app(&self, engine: Engine) -> AppBuilder {
         App::builder(engine)
@@ -100,12 +108,7 @@ both_engines! {
     async fn what_exceeds_it_goes_by_the_next_transport(engine: Engine) {
         let net = Net::new().await;
         let relay = ScriptedServer::start(|_, _| Answer::Accept).await;
-        let file = format!(
-            "[[transports]]\nname = 'mx'\nurl = '{}'\n[[transports]]\nname = 'relay'\nurl = 'smtp://127.0.0.1:{}?tls=none'\n\
-             [[routes]]\nvia = ['mx', 'relay']\n",
-            net.url("&warmup=yes"), relay.port
-        );
-        let app = net.app(engine).env("MAILWRIGHT_TRANSPORT", "capture").file(&file).start().await;
+        let app = net.app(engine).env("MAILWRIGHT_TRANSPORT", "capture").file(&net.with_relay(&relay)).start().await;
         let mut by = Vec::new();
         for number in 0..12 {
             by.push(sent_by(&sent(&app, &format!("n{number}@one.example")).await));
@@ -114,6 +117,19 @@ both_engines! {
         an_hour_later(&app).await;
         assert_eq!(sent_by(&sent(&app, "later@one.example").await), "mx");
         assert_eq!((net.site.received().len(), relay.received().len()), (11, 2));
+    }
+
+    async fn a_burst_to_a_domain_that_nobody_has_looked_up_uses_the_volume_too(engine: Engine) {
+        let net = Net::new().await;
+        let relay = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let app = net.app(engine).env("MAILWRIGHT_TRANSPORT", "capture").file(&net.with_relay(&relay)).start().await;
+        let to: Vec<String> = (0..40).map(|number| format!("n{number}@one.example")).collect();
+        let body = json!({"to": to, "from": app.from(), "subject": "s", "body": "<p>b</p>"});
+        app.post("/v1/send").json(&body).send().await.assert_status(200);
+        app.eventually("all are sent", async || {
+            (net.site.received().len() + relay.received().len() == 40).then_some(())
+        }).await;
+        assert_eq!((net.site.received().len(), relay.received().len()), (10, 30));
     }
 
     async fn a_part_is_kept_for_transactional_mail(engine: Engine) {

@@ -83,6 +83,12 @@ impl State {
     fn give_back(&mut self, mail: EmailId) {
         let Some(Counted { subjects, is_urgent }) = self.counted.remove(&mail) else { return };
         for subject in subjects {
+            // there is room again, for this mail or for another one
+            for urgency in [true, false] {
+                if let Some(spent) = self.spent.get_mut(&(subject.clone(), urgency)) {
+                    spent.asked_at = Timestamp(0);
+                }
+            }
             *count(self.owed.entry(subject).or_default(), is_urgent) += 1;
         }
     }

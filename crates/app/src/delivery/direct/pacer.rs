@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::email::{Lane, Reason};
-use mailwright_core::pacing::limits::Limits;
+use mailwright_core::pacing::limits::{Limits, receiver_of};
 use mailwright_core::pacing::{Grant, Pace, PaceReason, Report, Wish};
 use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
@@ -18,9 +18,9 @@ use mailwright_store::delivery::site::{self, SiteKey};
 use mailwright_store::sending::email::{self, Claimed, Parked};
 
 use super::Direct;
-use super::site::Slow;
+use super::site::{Room, Slow};
 use crate::delivery::dispatcher::Taken;
-use crate::delivery::flows::Flow;
+use crate::delivery::flows::{Destination, Flow};
 use crate::delivery::outcome::Via;
 use crate::delivery::{Delivery, claim_ref};
 
@@ -36,6 +36,8 @@ const MOST_STEPS: usize = 250;
 const TIDIED_EVERY: Duration = Duration::from_secs(30);
 /// How often the metrics are written.
 const MEASURED_EVERY: Duration = Duration::from_secs(5);
+/// The shortest time for which mail for servers that cannot be reached does not wait in memory.
+const LONG: Duration = Duration::from_secs(1);
 /// The longest time until mail is looked at again that waits for a site.
 const HORIZON: Duration = Duration::from_mins(15);
 
@@ -129,7 +131,11 @@ async fn ask(delivery: &Delivery, direct: &Direct, mut steps: Vec<Step>) -> bool
                     let Some(site) = sites.site(&name) else { continue };
                     if let Some(reason) = site.granted(grant, rate, reply.as_deref()) {
                         tell(&name, reason, reply.as_deref().unwrap_or_default());
-                        if let (PaceReason::Blocked, Some(address)) = (reason, direct.new_address()) {
+                        // others could be made to say so, to hold the address back
+                        let is_large = receiver_of(&name).is_some();
+                        if let (PaceReason::Blocked, true, Some(address)) =
+                            (reason, is_large, direct.new_address())
+                        {
                             delivery.warm_up.blocked(address);
                         }
                     }
@@ -227,12 +233,17 @@ fn withdraw<'q>(
         if sites.interventions.moves(flow.project, &path.site) {
             return Some(0);
         }
+        if let Some((until, _)) = sites.rests(flow.destination, now)
+            && until.since(now) > LONG
+        {
+            return Some(0);
+        }
         let left = left.get_mut(&path.site)?.as_mut()?;
         let kept = count.min(*left);
         *left -= kept;
         Some(kept)
     });
-    let mut by_site: BTreeMap<Arc<str>, Vec<Claimed>> = BTreeMap::new();
+    let mut by_site: BTreeMap<(Arc<str>, Option<Destination>), Vec<Claimed>> = BTreeMap::new();
     let mut elsewhere = Vec::new();
     for Taken { lane, flow, mails } in withdrawn {
         // withdrawn since it has one
@@ -241,15 +252,22 @@ fn withdraw<'q>(
         let is_meant = sites.interventions.moves(flow.project, &path.site);
         let (choice, rest): (Vec<_>, Vec<_>) =
             mails.into_iter().partition(|mail| is_meant || is_blocked && delivery.has_choice(mail, lane));
-        by_site.entry(Arc::clone(&path.site)).or_default().extend(rest);
+        let unreachable = sites.rests(flow.destination, now).map(|_| flow.destination);
+        by_site.entry((Arc::clone(&path.site), unreachable)).or_default().extend(rest);
         elsewhere.push((lane, choice));
     }
     elsewhere.retain(|(_, mails)| !mails.is_empty());
-    let waiting = by_site.into_iter().filter(|(_, mails)| !mails.is_empty()).filter_map(|(name, mails)| {
-        let room = rooms.get(&name)?;
+    let waiting = by_site.into_iter().filter(|(_, mails)| !mails.is_empty());
+    let waiting = waiting.filter_map(|((name, unreachable), mails)| {
+        let rests = unreachable.and_then(|destination| sites.rests(destination, now));
+        let rests = rests.map(|(until, error)| (until, Slow::Unreachable(error.to_owned())));
         let site = sites.site(&name)?;
-        let why = explained(&name, &site.why(now));
-        let slots = site.slots(mails.len(), room, HORIZON);
+        let (room, slow) = match rests {
+            Some((until, slow)) => (Room::after(until), slow),
+            None => (rooms.get(&name)?.clone(), site.why(now)),
+        };
+        let why = explained(&name, &slow);
+        let slots = site.slots(mails.len(), &room, HORIZON);
         Some(Waiting { why, mails: mails.into_iter().zip(slots).collect() })
     });
     (waiting.collect(), elsewhere)

@@ -282,7 +282,7 @@ impl<'d> Sender<'d> {
         if is_of_domain {
             return visit.tried();
         }
-        if visit.unreachable(error.clone(), self.delivery.now()) {
+        if visit.unreachable(&error, self.delivery.now()) {
             tracing::warn!(site = &*visit.path.site, error, "a site cannot be reached, mail for it waits");
         }
     }

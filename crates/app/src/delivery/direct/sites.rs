@@ -14,7 +14,7 @@ use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::route::{MailServer, site};
 
-use super::site::{Idle, Site};
+use super::site::{Idle, Reach, Site};
 use crate::delivery::flows::Destination;
 
 /// How long it is remembered where mail for a domain goes. What name servers say is kept for longer, where they allow it.
@@ -116,6 +116,8 @@ pub(super) struct Sites<L> {
     targets: HashMap<Destination, Target>,
     numbers: HashMap<Found, Destination>,
     known: HashMap<Arc<str>, Site<L>>,
+    /// Whether the servers of destinations can be reached, of those that were tried.
+    reach: HashMap<Destination, Reach>,
     /// What is wanted with mail that waits.
     pub(super) interventions: Arc<Interventions>,
     /// The mails that are under way for each destination, of those with any.
@@ -135,6 +137,7 @@ impl<L> Sites<L> {
             targets: HashMap::new(),
             numbers: HashMap::new(),
             known: HashMap::new(),
+            reach: HashMap::new(),
             interventions: Arc::default(),
             begun: HashMap::new(),
         }
@@ -215,8 +218,11 @@ impl<L> Sites<L> {
         }
         let site = self.known.get(&path.site).ok_or(None)?;
         site.admits(now)?;
+        let reach = self.reach.get(&destination);
+        reach.map_or(Ok(()), |reach| reach.admits(now))?;
+        let answers = site.answers(now) && !reach.is_some_and(Reach::has_failed);
         // servers that never answer must not take all the workers
-        if self.tries >= self.most.div_ceil(2) && !site.answers(now) {
+        if self.tries >= self.most.div_ceil(2) && !answers {
             return Err(None);
         }
         if self.open < self.most || self.idle > 0 { Ok(()) } else { Err(None) }
@@ -231,7 +237,8 @@ impl<L> Sites<L> {
         };
         let Some(site) = self.known.get_mut(&path.site) else { return Start::Again };
         *self.begun.entry(destination).or_default() += 1;
-        let is_try = !site.answers(now);
+        let has_failed = self.reach.get(&destination).is_some_and(Reach::has_failed);
+        let is_try = has_failed || !site.answers(now);
         self.tries += usize::from(is_try);
         site.begin();
         // the last one that was used, so that those that are not needed become old
@@ -250,6 +257,7 @@ impl<L> Sites<L> {
             }
         }
         site.opens();
+        self.reach.entry(destination).or_default().opens();
         if evicted.is_none() && self.open >= self.most {
             evicted = self.evict();
         }
@@ -266,6 +274,44 @@ impl<L> Sites<L> {
         self.open = self.open.saturating_sub(1);
         self.idle -= 1;
         Some(line)
+    }
+
+    /// The connection that was being opened for a destination is there, or there is none to be had.
+    pub(super) fn opened(&mut self, destination: Destination, site: &str) {
+        if let Some(site) = self.known.get_mut(site) {
+            site.opened();
+        }
+        if let Some(reach) = self.reach.get_mut(&destination) {
+            reach.opened();
+        }
+    }
+
+    /// What became of a mail for a destination was said.
+    pub(super) fn settled(&mut self, destination: Destination, site: &str) {
+        if let Some(site) = self.known.get_mut(site) {
+            site.settled();
+        }
+        if let Some(reach) = self.reach.get_mut(&destination) {
+            reach.settled();
+        }
+    }
+
+    /// No server of a destination gave a connection, or it was lost. Returns whether that is news.
+    pub(super) fn unreachable(
+        &mut self,
+        destination: Destination,
+        site: &str,
+        error: &str,
+        now: Timestamp,
+    ) -> bool {
+        let Some(site) = self.known.get_mut(site) else { return false };
+        let reach = self.reach.entry(destination).or_default();
+        site.unreachable((destination.number, reach), error, now)
+    }
+
+    /// Until when the servers of a destination are left alone, which could not be reached, and why.
+    pub(super) fn rests(&self, destination: Destination, now: Timestamp) -> Option<(Timestamp, &str)> {
+        self.reach.get(&destination)?.rests(now)
     }
 
     /// A mail to a site of which it was not known whether it answers is no longer under way, or the site has answered.
@@ -380,6 +426,7 @@ impl<L> Sites<L> {
         };
         self.targets.retain(|destination, _| is_needed(destination));
         self.numbers.retain(|_, destination| self.targets.contains_key(destination));
+        self.reach.retain(|destination, _| self.targets.contains_key(destination));
         let used: HashSet<Arc<str>> = self
             .targets
             .values()

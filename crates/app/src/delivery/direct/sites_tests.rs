@@ -144,24 +144,44 @@ fn a_site_that_cannot_be_reached_is_tried_by_one_mail_at_a_time() {
     let one = known(&mut sites, "one.test", &["mx.host.test"]);
     grant(&mut sites, "host.test", 100, 8);
     let (path, ..) = brought(sites.begin(one, NOW));
-    let site = sites.site("host.test").unwrap();
-    site.opened();
-    assert!(site.unreachable("no answer".into(), NOW));
+    sites.opened(one, "host.test");
+    assert!(sites.unreachable(one, "host.test", "no answer", NOW));
     sites.closed(&path);
     assert_eq!(sites.admits(one, NOW), Err(Some(after(2))));
-    assert_eq!(
-        sites.site("host.test").unwrap().room(NOW).keeps,
-        Some(0),
-        "mail for it does not wait in memory"
-    );
+    assert_eq!(sites.rests(one, NOW), Some((after(2), "no answer")));
     assert_eq!(sites.admits(one, after(2)), Ok(()));
     brought(sites.begin(one, NOW));
     assert_eq!(sites.admits(one, after(2)), Err(None), "the other mails wait for the try");
-    let site = sites.site("host.test").unwrap();
-    site.opened();
-    site.reached(NOW);
-    site.settled();
+    sites.opened(one, "host.test");
+    sites.site("host.test").unwrap().reached(NOW);
+    sites.settled(one, "host.test");
     assert_eq!(sites.admits(one, after(2)), Ok(()));
+}
+
+#[test]
+fn servers_that_one_domain_names_say_nothing_of_the_others_of_their_site() {
+    let mut sites = sites(8);
+    let good = known(&mut sites, "one.test", &["mx.host.test"]);
+    let bad: Vec<_> = (0..3)
+        .map(|number| known(&mut sites, &format!("evil{number}.test"), &[&format!("www{number}.host.test")]))
+        .collect();
+    grant(&mut sites, "host.test", 100, 8);
+    for destination in &bad[..2] {
+        assert!(sites.unreachable(*destination, "host.test", "no answer", NOW));
+        assert_eq!(sites.admits(*destination, NOW), Err(Some(after(2))));
+    }
+    assert_eq!(sites.admits(good, NOW), Ok(()));
+    sites.site("host.test").unwrap().reached(NOW);
+    for _ in 0..3 {
+        sites.unreachable(bad[2], "host.test", "no answer", NOW);
+    }
+    assert_eq!(sites.admits(good, NOW), Ok(()), "it has answered meanwhile");
+    for destination in &bad[..2] {
+        sites.unreachable(*destination, "host.test", "no answer", after(3));
+    }
+    assert_eq!(sites.admits(good, after(3)), Err(Some(after(5))), "three in a row speak for the site");
+    sites.settled(good, "host.test");
+    assert_eq!(sites.admits(good, after(3)), Ok(()));
 }
 
 #[test]
@@ -302,15 +322,14 @@ fn sites_that_do_not_answer_leave_half_of_the_connections_to_those_that_do() {
 #[test]
 fn a_site_that_loses_every_mail_is_tried_ever_more_rarely() {
     let mut sites = sites(8);
-    known(&mut sites, "one.test", &["mx.host.test"]);
-    let site = sites.site("host.test").unwrap();
+    let one = known(&mut sites, "one.test", &["mx.host.test"]);
     let mut now = NOW;
     let mut pauses = Vec::new();
     for _ in 0..6 {
         // the envelope is taken, and the connection lost after the content
-        site.reached(now);
-        site.unreachable("lost".into(), now);
-        if let Err(Some(until)) = site.admits(now) {
+        sites.site("host.test").unwrap().reached(now);
+        sites.unreachable(one, "host.test", "lost", now);
+        if let Some((until, _)) = sites.rests(one, now) {
             pauses.push(until.since(now).as_secs());
             now = until;
         }

@@ -60,9 +60,7 @@ impl Visit {
 
     /// What became of the mail was said, whatever it was.
     pub(super) fn settled(&self) {
-        if let Some(site) = self.direct.sites().site(&self.path.site) {
-            site.settled();
-        }
+        self.direct.sites().settled(self.destination, &self.path.site);
     }
 
     /// Whether a domain's word is to be believed that the site blocks us.
@@ -96,10 +94,9 @@ impl Visit {
     }
 
     /// No connection was to be had. Returns whether that is news.
-    pub(super) fn unreachable(&mut self, error: String, now: Timestamp) -> bool {
+    pub(super) fn unreachable(&mut self, error: &str, now: Timestamp) -> bool {
         self.is_tried = true;
-        let mut sites = self.direct.sites();
-        sites.site(&self.path.site).is_some_and(|site| site.unreachable(error, now))
+        self.direct.sites().unreachable(self.destination, &self.path.site, error, now)
     }
 
     /// The site took the mail.
@@ -135,9 +132,7 @@ impl Visit {
     fn end_of_opening(&mut self) {
         if self.seat == Seat::Opening {
             self.seat = Seat::Open;
-            if let Some(site) = self.direct.sites().site(&self.path.site) {
-                site.opened();
-            }
+            self.direct.sites().opened(self.destination, &self.path.site);
         }
     }
 }

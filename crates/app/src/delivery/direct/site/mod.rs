@@ -2,18 +2,20 @@
 //!
 //! The pace itself is shared by all processes ([`mailwright_core::pacing`]); this is the part of one of them.
 
+mod reach;
 mod room;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use mailwright_core::pacing::greylisting::Greylisting;
 use mailwright_core::pacing::limits::Limits;
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::pacing::{Grant, PaceReason, Report, Wait, Wish};
-use mailwright_core::pauses::Pauses;
 use mailwright_core::time::Timestamp;
 
+pub(super) use self::reach::Reach;
+pub(super) use self::room::Room;
 use crate::delivery::next_hop::Meter;
 use crate::delivery::site_metrics::{SiteFigures, SiteState};
 
@@ -21,8 +23,8 @@ use crate::delivery::site_metrics::{SiteFigures, SiteState};
 const RENEWED_BEFORE: Duration = Duration::from_millis(1500);
 /// How long what was taken may stay unreported.
 const REPORTED_WITHIN: Duration = Duration::from_secs(2);
-/// Pauses before a site is tried again that could not be reached.
-const UNREACHABLE: Pauses = Pauses { first: Duration::from_secs(2), longest: Duration::from_mins(10) };
+/// So many sets of servers that fail one after the other, without an answer in between, speak for their site.
+const SILENT: usize = 3;
 /// So soon after a site answered, one that fails does not count at once, and so many in a row do.
 const LATELY: Duration = Duration::from_mins(1);
 const MISSES: u32 = 3;
@@ -80,16 +82,17 @@ pub(super) struct Site<L> {
     /// Those of them that are being opened.
     opening: u32,
     pub(super) idle: VecDeque<Idle<L>>,
-    failures: u32,
-    unreachable_until: Timestamp,
+    /// Whether it can be reached at all.
+    reach: Reach,
+    /// The sets of servers that could not be reached since it answered last.
+    silent: HashSet<u32>,
+    /// Until when the servers are left alone that failed last, and why, to be shown.
+    shown: (Timestamp, String),
     /// Until when it counts as one that answers, and when it answered last.
     answers_until: Timestamp,
     answered_at: Option<Timestamp>,
-    /// How often in a row there was no connection, or it was lost.
-    misses: u32,
     /// The domains whose servers said that the site blocks us, and when.
     accusers: Vec<(u64, Timestamp)>,
-    error: String,
     meter: Meter,
     /// When mail came that was not there before, as long as there is some.
     busy_since: Option<Timestamp>,
@@ -115,13 +118,12 @@ impl<L> Site<L> {
             open: 0,
             opening: 0,
             idle: VecDeque::new(),
-            failures: 0,
-            unreachable_until: Timestamp(0),
+            reach: Reach::default(),
+            silent: HashSet::new(),
+            shown: (Timestamp(0), String::new()),
             answers_until: Timestamp(0),
             answered_at: None,
-            misses: 0,
             accusers: Vec::new(),
-            error: String::new(),
             meter: Meter::default(),
             busy_since: None,
             greylisting: Greylisting::default(),
@@ -131,13 +133,7 @@ impl<L> Site<L> {
 
     /// Whether a mail may be brought there now; otherwise when that may have changed, where that is known.
     pub(super) fn admits(&self, now: Timestamp) -> Result<(), Option<Timestamp>> {
-        if now < self.unreachable_until {
-            return Err(Some(self.unreachable_until));
-        }
-        // one try, after the last one was in vain
-        if self.failures > 0 && self.opening > 0 {
-            return Err(None);
-        }
+        self.reach.admits(now)?;
         if now >= self.grant.until || self.grant.mails == 0 {
             return Err(self.wait.map(|wait| wait.until).filter(|until| *until > now));
         }
@@ -159,11 +155,13 @@ impl<L> Site<L> {
     pub(super) fn opens(&mut self) {
         self.open += 1;
         self.opening += 1;
+        self.reach.opens();
     }
 
     /// The connection is there, or there is none to be had.
     pub(super) fn opened(&mut self) {
         self.opening = self.opening.saturating_sub(1);
+        self.reach.opened();
     }
 
     pub(super) fn closed(&mut self) {
@@ -184,18 +182,18 @@ impl<L> Site<L> {
     pub(super) fn reached(&mut self, now: Timestamp) {
         self.answers_until = now.plus(ANSWERS_FOR);
         self.answered_at = Some(now);
+        self.silent.clear();
     }
 
     /// Whether it has answered lately.
     pub(super) fn answers(&self, now: Timestamp) -> bool {
-        self.failures == 0 && now < self.answers_until
+        !self.reach.has_failed() && now < self.answers_until
     }
 
     /// What became of a mail was said, whatever it was: the site can be reached, and does not lose what it is given.
     pub(super) fn settled(&mut self) {
-        self.misses = 0;
-        self.failures = 0;
-        self.unreachable_until = Timestamp(0);
+        self.reach.settled();
+        self.shown.0 = Timestamp(0);
     }
 
     /// Whether one domain's word is to be believed that the site blocks us: one of several at a site where many are, such
@@ -230,21 +228,24 @@ impl<L> Site<L> {
         self.report.said = Some((signal, reply));
     }
 
-    /// No connection was to be had, or it was lost. Returns whether that is news. Where other mail was answered a moment ago,
-    /// a few such tries say nothing of the site.
-    pub(super) fn unreachable(&mut self, error: String, now: Timestamp) -> bool {
-        self.misses = self.misses.saturating_add(1);
+    /// A set of its servers gave no connection, or lost it: `reach` is what is known of them. Returns whether that is news.
+    /// Where other mail was answered a moment ago, a few such tries say nothing.
+    pub(super) fn unreachable(
+        &mut self,
+        (servers, reach): (u32, &mut Reach),
+        error: &str,
+        now: Timestamp,
+    ) -> bool {
         let answered_lately = self.answered_at.is_some_and(|at| now.since(at) < LATELY);
-        if answered_lately && self.misses < MISSES {
-            return false;
+        let (counts, is_news) = reach.failed(error, if answered_lately { MISSES - 1 } else { 0 }, now);
+        if let Some((until, error)) = reach.rests(now).filter(|_| counts) {
+            self.shown = (until, error.to_owned());
+            self.silent.insert(servers);
         }
-        // of several tries at once the first counts
-        if now >= self.unreachable_until {
-            self.unreachable_until = now.plus(UNREACHABLE.after(self.failures));
-            self.failures = self.failures.saturating_add(1);
+        if self.silent.len() >= SILENT {
+            self.reach.failed(error, 0, now);
         }
-        self.error = error;
-        self.failures == 1
+        is_news
     }
 
     /// Takes note of how many mails wait for it.
@@ -320,7 +321,7 @@ impl<L> Site<L> {
 
     /// What the metrics show of it, given its name and how many mails are held for it.
     pub(super) fn figures(&self, name: &str, held: usize, now: Timestamp) -> SiteFigures {
-        let state = match (now < self.unreachable_until, self.wait.map(|wait| wait.reason)) {
+        let state = match (now < self.shown.0, self.wait.map(|wait| wait.reason)) {
             (true, _) => SiteState::Unreachable,
             (false, Some(PaceReason::Blocked)) => SiteState::Blocked,
             (false, Some(PaceReason::Resting)) => SiteState::Resting,
@@ -334,7 +335,8 @@ impl<L> Site<L> {
     fn stands_until(&self, now: Timestamp) -> Option<Timestamp> {
         let stands = |reason| matches!(reason, PaceReason::Resting | PaceReason::Blocked);
         let rests = self.wait.filter(|wait| stands(wait.reason)).map(|wait| wait.until);
-        [rests, Some(self.unreachable_until)].into_iter().flatten().max().filter(|until| *until > now)
+        let unreachable = self.reach.rests(now).map(|(until, _)| until);
+        [rests, unreachable].into_iter().flatten().max().filter(|until| *until > now)
     }
 
     /// Until when it blocks us, as far as is known.
@@ -345,8 +347,8 @@ impl<L> Site<L> {
 
     /// Why mail for it waits.
     pub(super) fn why(&self, now: Timestamp) -> Slow {
-        if now < self.unreachable_until {
-            return Slow::Unreachable(self.error.clone());
+        if let Some((_, error)) = self.reach.rests(now) {
+            return Slow::Unreachable(error.to_owned());
         }
         match self.wait {
             Some(wait) => Slow::Pace(wait.reason, self.reply.clone()),

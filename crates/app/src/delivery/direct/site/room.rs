@@ -31,6 +31,13 @@ pub(in crate::delivery::direct) struct Room {
     pub(in crate::delivery::direct) per_second: f64,
 }
 
+impl Room {
+    /// None until a time, from which on mails are looked at one after the other.
+    pub(in crate::delivery::direct) fn after(until: Timestamp) -> Self {
+        Self { keeps: Some(0), from: until, per_second: SPEED }
+    }
+}
+
 impl<L> Site<L> {
     /// What it takes for now.
     pub(in crate::delivery::direct) fn room(&self, now: Timestamp) -> Room {

@@ -1,14 +1,17 @@
 //! `mailwright delivery`: what an operator wants done with mail that waits.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use mailwright_app::delivery::interventions::Wanted;
+use mailwright_app::{App, Transport};
 use mailwright_core::address::DomainName;
 use mailwright_core::audit::Actor;
 use mailwright_core::ids::InterventionId;
 use mailwright_core::intervention::{Intervention, InterventionKind, MAX_NAME, MAX_REASON, Scope};
+use mailwright_core::project::Project;
 use serde_json::json;
 
 use crate::config::Config;
@@ -74,20 +77,32 @@ pub(crate) async fn delivery(config: &Config, command: DeliveryCommand) -> Resul
         DeliveryCommand::Reroute { which, to } => (InterventionKind::Reroute, which, Some(to)),
         DeliveryCommand::End { id } => {
             let id: InterventionId = id.parse().context("this is not an id")?;
-            app.end_intervention(None, &Actor::Operator, id).await?;
-            print("It is ended. Mail that was paused is tried again.")?;
+            let ended = app.end_intervention(None, &Actor::Operator, id).await?;
+            print(what_follows_the_end(ended.kind))?;
             return Ok(ExitCode::SUCCESS);
         }
-        DeliveryCommand::WarmUp { command } => return warm_up::warm_up(&app, command).await,
+        DeliveryCommand::WarmUp { command } => return warm_up::warm_up(config, &app, command).await,
         DeliveryCommand::List { json } => {
-            for (found, _) in app.interventions(None).await? {
-                print(&if json { as_json(&found).to_string() } else { line(&found) })?;
+            for (found, project) in app.all_interventions().await? {
+                let project = project.as_ref();
+                print(&if json { as_json(&found, project).to_string() } else { line(&found, project) })?;
             }
             return Ok(ExitCode::SUCCESS);
         }
     };
+    begin(config, &app, kind, which, transport).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn begin(
+    config: &Config,
+    app: &App,
+    kind: InterventionKind,
+    which: Which,
+    transport: Option<String>,
+) -> Result<()> {
     let project = match &which.project {
-        Some(project) => Some(app.find_project(project).await?.number),
+        Some(project) => Some(app.find_project(project).await?),
         None => None,
     };
     let domain =
@@ -99,15 +114,37 @@ pub(crate) async fn delivery(config: &Config, command: DeliveryCommand) -> Resul
     if which.reason.as_deref().is_some_and(|reason| reason.chars().count() > MAX_REASON) {
         bail!("--reason must have at most {MAX_REASON} characters");
     }
-    let scope = Scope { project, domain, site: which.site };
+    let scope = Scope { project: project.as_ref().map(|project| project.number), domain, site: which.site };
     let made = app.intervene(Wanted { kind, scope, transport, reason: which.reason }).await?;
-    print(&line(&made))?;
-    Ok(ExitCode::SUCCESS)
+    print(&line(&made, project.as_ref()))?;
+    let is_direct = |transport: &Transport| matches!(transport, Transport::Direct(_));
+    if made.scope.site.is_some() && !config.transports()?.all.iter().any(|one| is_direct(&one.transport)) {
+        // standard output is for what the command prints
+        writeln!(
+            std::io::stderr(),
+            "No transport knows sites: none of them is direct. Until one is, this holds for no mail. Transports that \
+             stand in a file are known with --config."
+        )
+        .context("cannot write to standard error")?;
+    }
+    Ok(())
 }
 
-fn line(of: &Intervention) -> String {
+fn what_follows_the_end(kind: InterventionKind) -> &'static str {
+    match kind {
+        InterventionKind::Pause => "It is ended. Mail that was paused is tried again within seconds.",
+        InterventionKind::Reroute => "It is ended. Mail leaves by the transports of its routes again.",
+        InterventionKind::Expire => "It is ended. No more mail is given up. What was given up stays so.",
+    }
+}
+
+/// An intervention in a line. `project` is that of its scope, where it is there.
+fn line(of: &Intervention, project: Option<&Project>) -> String {
     let mut line = format!("{}  {}  {}", of.id, of.created_at, of.kind);
-    let project = of.scope.project.map(|project| project.0.to_string());
+    let project = of.scope.project.map(|_| match project {
+        Some(project) => format!("{} ({})", project.id, project.name),
+        None => "(deleted)".to_owned(),
+    });
     for (name, value) in [
         ("project", project.as_deref()),
         ("domain", of.scope.domain.as_deref()),
@@ -123,10 +160,10 @@ fn line(of: &Intervention) -> String {
     line
 }
 
-fn as_json(of: &Intervention) -> serde_json::Value {
+fn as_json(of: &Intervention, project: Option<&Project>) -> serde_json::Value {
     json!({
-        "id": of.id, "kind": of.kind.as_str(), "project": of.scope.project.map(|project| project.0),
-        "domain": of.scope.domain, "site": of.scope.site, "transport": of.transport, "reason": of.reason,
-        "createdBy": of.created_by, "createdAt": of.created_at,
+        "id": of.id, "kind": of.kind.as_str(), "project": project.map(|project| project.id),
+        "projectName": project.map(|project| &project.name), "domain": of.scope.domain, "site": of.scope.site,
+        "transport": of.transport, "reason": of.reason, "createdBy": of.created_by, "createdAt": of.created_at,
     })
 }

@@ -8,9 +8,9 @@ use mailwright_app::App;
 use mailwright_app::sending::domain::{DomainWithRecords, Record};
 use mailwright_core::address::DomainName;
 use mailwright_core::audit::Actor;
-use mailwright_core::domain::KeyRole;
+use mailwright_core::domain::{FurtherKey, KeyRole};
 use mailwright_core::project::Project;
-use mailwright_mail::domain::{ExpectedRecord, RecordStatus, RecordType};
+use mailwright_mail::domain::{ExpectedRecord, Purpose, RecordStatus, RecordType};
 use serde_json::json;
 
 use crate::config::Config;
@@ -35,11 +35,12 @@ pub(crate) enum DomainsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Print the DNS records of a domain, and what the last check found of them.
+    /// Print the DNS records of a domain, what the last check found of them, and the records of former keys.
     Records {
         #[command(flatten)]
         which: Which,
-        /// Print the records as lines of a zone file (RFC 1035), and nothing else.
+        /// Print the records as lines of a zone file (RFC 1035). Those that change where mail or visitors go, or have to
+        /// be completed, are comments.
         #[arg(long)]
         zone: bool,
     },
@@ -70,6 +71,9 @@ pub(crate) async fn domains(config: &Config, command: DomainsCommand) -> Result<
             for record in &found.records {
                 print(&if zone { zone_line(&record.expected) } else { shown(record) })?;
             }
+            for key in found.keys.iter().filter(|key| !zone && key.role == KeyRole::Former) {
+                print(&former(key, &found.domain.name))?;
+            }
         }
         DomainsCommand::Check(which) => {
             let (project, found) = find(&app, &which).await?;
@@ -77,6 +81,11 @@ pub(crate) async fn domains(config: &Config, command: DomainsCommand) -> Result<
             print_all(found.records.iter())?;
             let state = if found.domain.verified { "is verified" } else { "is not verified" };
             print(&format!("The domain {} {state}.", found.domain.name))?;
+            if found.domain.vouched && found.records.iter().any(is_wrong_key) {
+                print(
+                    "You vouch for it, so it counts as verified. Its DKIM record is missing or wrong, so signatures fail.",
+                )?;
+            }
             if !found.domain.verified {
                 return Ok(ExitCode::from(NOT_VERIFIED));
             }
@@ -151,6 +160,17 @@ fn shown(record: &Record) -> String {
     }
 }
 
+/// The record of a key that was replaced.
+fn former(key: &FurtherKey, domain: &DomainName) -> String {
+    let until = key.remove_after.map(|until| format!("  keep until {until}")).unwrap_or_default();
+    format!("{:<12}  {:<11}  {:<5}  {}._domainkey.{domain}{until}", "dkim", "former", "TXT", key.selector)
+}
+
+/// Whether the last check found that the record is not there that verifies the signatures.
+fn is_wrong_key(record: &Record) -> bool {
+    record.expected.required && matches!(record.status, Some(RecordStatus::Missing | RecordStatus::Mismatch))
+}
+
 fn status(record: &Record) -> &'static str {
     record.status.map_or("unchecked", RecordStatus::as_str)
 }
@@ -160,7 +180,28 @@ fn harmless(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// A record as a line of a zone file (RFC 1035 section 5), as the dashboard copies it.
+/// Why a record is a comment in a zone file: it changes where mail or visitors go, or has to be completed first.
+fn remark(purpose: Purpose) -> Option<&'static str> {
+    match purpose {
+        Purpose::Inbound => Some("Only if mail for the domain is to come to this instance."),
+        Purpose::Tracking => {
+            Some("For tracked links under the domain's own name. The proxy needs a certificate for it first.")
+        }
+        Purpose::MtaSts | Purpose::MtaStsHost => {
+            Some("About TLS for mail that comes to this instance. Publish mta-sts before _mta-sts.")
+        }
+        Purpose::Bimi => Some("An example. Put the address of your logo in."),
+        Purpose::Dkim
+        | Purpose::Spf
+        | Purpose::Dmarc
+        | Purpose::ReturnPath
+        | Purpose::SesDkim
+        | Purpose::TlsReports => None,
+    }
+}
+
+/// A record as a line of a zone file (RFC 1035 section 5), as the dashboard copies it. What not everybody should publish is
+/// a comment, with a line above that says why.
 fn zone_line(record: &ExpectedRecord) -> String {
     let host = || format!("{}.", record.value.trim_end_matches('.'));
     let data = match record.kind {
@@ -168,7 +209,11 @@ fn zone_line(record: &ExpectedRecord) -> String {
         RecordType::Cname => host(),
         RecordType::Mx => format!("{} {}", record.priority.unwrap_or(PREFERENCE), host()),
     };
-    format!("{}. IN {} {data}", record.name, record.kind.as_str())
+    let line = format!("{}. IN {} {data}", record.name, record.kind.as_str());
+    match remark(record.purpose) {
+        Some(remark) => format!("; {remark}\n;{line}"),
+        None => line,
+    }
 }
 
 /// A text as the strings of a TXT record.
@@ -183,12 +228,14 @@ fn strings(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mailwright_mail::domain::Purpose;
-
     use super::*;
 
     fn line(kind: RecordType, value: &str, priority: Option<u16>) -> String {
-        let (purpose, name) = (Purpose::Dkim, "a.shop.example".to_owned());
+        line_for(Purpose::Dkim, kind, value, priority)
+    }
+
+    fn line_for(purpose: Purpose, kind: RecordType, value: &str, priority: Option<u16>) -> String {
+        let name = "a.shop.example".to_owned();
         zone_line(&ExpectedRecord { purpose, kind, name, value: value.to_owned(), priority, required: false })
     }
 
@@ -210,6 +257,23 @@ mod tests {
         let long = line(RecordType::Txt, &"k".repeat(600), None);
         let parts: Vec<_> = long.split(" IN TXT ").nth(1).unwrap().split(' ').map(str::len).collect();
         assert_eq!(parts, [257, 257, 92]);
+    }
+
+    #[test]
+    fn what_not_everybody_should_publish_is_a_comment() {
+        assert_eq!(
+            line_for(Purpose::Inbound, RecordType::Mx, "mx.example.net", Some(10)),
+            "; Only if mail for the domain is to come to this instance.\n;a.shop.example. IN MX 10 mx.example.net."
+        );
+        for purpose in [Purpose::Tracking, Purpose::MtaSts, Purpose::MtaStsHost, Purpose::Bimi] {
+            let lines = line_for(purpose, RecordType::Txt, "value", None);
+            assert!(lines.lines().all(|line| line.starts_with(';')), "{lines}");
+        }
+        for purpose in
+            [Purpose::Spf, Purpose::Dmarc, Purpose::ReturnPath, Purpose::SesDkim, Purpose::TlsReports]
+        {
+            assert!(!line_for(purpose, RecordType::Txt, "value", None).contains(';'));
+        }
     }
 
     #[test]

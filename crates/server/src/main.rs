@@ -128,7 +128,7 @@ struct BootstrapArgs {
     email: String,
     /// Password of the user. If the account exists, it must have this password. Other programs on the machine can see
     /// it while this command runs; --password-stdin hides it.
-    #[arg(long, required_unless_present = "password_stdin", conflicts_with = "password_stdin")]
+    #[arg(long, conflicts_with = "password_stdin")]
     password: Option<String>,
     /// Read the password from standard input, one line.
     #[arg(long)]
@@ -246,7 +246,10 @@ async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
     let email = EmailAddress::parse(&args.email).context("--email is not an email address")?;
     let password = match args.password {
         Some(password) => password,
-        None => operate::read_password()?,
+        None if args.password_stdin => operate::read_password()?,
+        None => bail!(
+            "the password of the account is missing; use --password-stdin, and give it on standard input"
+        ),
     };
     let wanted = Bootstrap {
         email,

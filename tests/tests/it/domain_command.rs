@@ -47,6 +47,13 @@ both_engines! {
         let said = app.run(&["domains", "check", DOMAIN]).await;
         assert!(said.contains("The domain shop.example is verified."), "{said}");
 
+        // one that the operator vouches for counts as verified, and its signatures fail all the same
+        let said = app.run(&["domains", "check", app.domain()]).await;
+        assert!(said.contains("is verified.") && said.contains("so signatures fail"), "{said}");
+        let doctor = String::from_utf8_lossy(&app.try_run(&["doctor"]).await.stdout).into_owned();
+        let wanted = format!("LOOK   DKIM records: {}: its DKIM record is missing, signatures fail", app.domain());
+        assert!(doctor.contains(&wanted), "{doctor}");
+
         let listed = app.run(&["domains", "list"]).await;
         let line = listed.lines().find(|line| line.contains(DOMAIN)).unwrap_or_else(|| panic!("{listed}"));
         assert!(line.starts_with(app.project_id()) && line.contains("verified"), "{line}");
@@ -73,6 +80,13 @@ both_engines! {
         assert!(line.contains("operator") && line.contains(DOMAIN), "{line}");
         let again = complaint(&app.try_run(&["domains", "rotate", DOMAIN]).await);
         assert!(again.contains("are being replaced already"), "{again}");
+
+        let new = items(&listed[0]["records"]).iter().find(|record| record["name"] == names[1]);
+        dns.set_txt(names[1], [text(&new.expect("the new key")["value"])]);
+        app.run(&["domains", "check", DOMAIN]).await;
+        let shown = app.run(&["domains", "records", DOMAIN]).await;
+        let former = shown.lines().find(|line| line.contains(names[0])).unwrap_or_else(|| panic!("{shown}"));
+        assert!(former.contains("former") && former.contains("keep until"), "{former}");
     }
 
     async fn a_domain_of_several_projects_needs_its_project(engine: Engine) {

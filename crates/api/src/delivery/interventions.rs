@@ -35,7 +35,7 @@ pub(crate) struct InterventionView {
     reason: Option<String>,
     /// Whether the operator of the instance made it. Only the operator can end it then.
     by_operator: bool,
-    /// How many mails of the project wait for it, counted up to 10,000.
+    /// How many mails of the project wait because of this intervention, counted up to 10,000.
     waiting: i64,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -106,7 +106,7 @@ pub(crate) async fn list(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadMail>,
 ) -> Result<Json<Vec<InterventionView>>> {
-    let found = app.interventions(Some(&project)).await?;
+    let found = app.interventions(&project).await?;
     Ok(Json(found.into_iter().map(|(of, waiting)| InterventionView::new(of, waiting)).collect()))
 }
 
@@ -144,10 +144,13 @@ pub(crate) struct Ended {
 
 /// End an intervention
 ///
-/// Mail that it paused is tried again within seconds.
+/// Mail that it paused is tried again within seconds. What the operator began, only the operator can end.
 #[utoipa::path(delete, path = "/delivery/interventions/{id}", tag = "Emails", operation_id = "endIntervention", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
-    responses((status = 200, body = Ended), (status = 404, body = ErrorEnvelope)))]
+    responses(
+        (status = 200, body = Ended),
+        (status = 403, description = "The operator began it", body = ErrorEnvelope),
+        (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn end(
     State(app): State<App>,
     ProjectAccess(project, caller, _): ProjectAccess<ManageDomains>,

@@ -15,10 +15,10 @@ use mailwright_core::email::{Lane, Reason};
 use mailwright_core::ids::{InterventionId, ProjectNumber};
 use mailwright_core::intervention::{Intervention, InterventionKind, Interventions, Scope, Waiting};
 use mailwright_core::project::Project;
-use mailwright_store::body;
 use mailwright_store::delivery::intervention as store;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::email::{self, Claimed};
+use mailwright_store::{body, project};
 use serde_json::json;
 
 use super::outcome::Via;
@@ -263,7 +263,11 @@ impl App {
                 return Err(Error::BadRequest("Name the transport by which the mail is to leave.".into()));
             }
             (InterventionKind::Reroute, Some(name)) if !self.transports().has(name) => {
-                return Err(Error::BadRequest(format!("There is no transport with the name {name}.")));
+                let names = self.transports().names().join(", ");
+                return Err(Error::BadRequest(format!(
+                    "There is no transport with the name {name}. There are: {names}. Transports that stand in a file \
+                     are known with --config."
+                )));
             }
             _ => {}
         }
@@ -313,24 +317,32 @@ impl App {
             Ok(())
         }))
         .await?;
-        tracing::info!(id = %new.id, kind = new.kind.as_str(), by = new.created_by, "mail is intervened in");
+        let Scope { project, domain, site } = &new.scope;
+        tracing::info!(id = %new.id, kind = new.kind.as_str(), project = project.map(|project| project.0),
+            domain = domain.as_deref(), site = site.as_deref(), by = new.created_by, "mail is intervened in");
         Ok(new)
     }
 
-    /// Ends an intervention: what it paused is tried again. A project can end its own only.
+    /// Ends an intervention, and returns it: what it paused is tried again. A project can end its own only.
     pub async fn end_intervention(
         &self,
         project: Option<&Project>,
         actor: &Actor,
         id: InterventionId,
-    ) -> Result<()> {
+    ) -> Result<Intervention> {
         let (of, actor, now) = (project.map(|project| project.number), actor.clone(), self.0.clock.now());
-        self.write(body!(async |tx| {
+        let by = actor.to_string();
+        let ended = self.write(body!(async |tx| {
             let gone = || Error::not_found(Resource::Intervention, id);
             let found =
                 store::get(tx, id).await?.filter(|found| found.ended_at.is_none()).ok_or_else(gone)?;
-            if of.is_some_and(|of| found.scope.project != Some(of) || found.is_of_operator()) {
+            if of.is_some_and(|of| found.scope.project != Some(of)) {
                 return Err(gone());
+            }
+            if of.is_some() && found.is_of_operator() {
+                return Err(Error::NotAllowed(
+                    "The operator began this; only the operator can end it.".into(),
+                ));
             }
             if !store::end(tx, id, now).await? {
                 return Err(gone());
@@ -338,28 +350,42 @@ impl App {
             if let Some(project) = found.scope.project {
                 audit::record(tx, project, &actor, &entry(Action::InterventionEnded, &found), now).await?;
             }
-            Ok(())
+            Ok(found)
+        }));
+        let ended = ended.await?;
+        let Scope { project, domain, site } = &ended.scope;
+        tracing::info!(%id, kind = ended.kind.as_str(), project = project.map(|project| project.0),
+            domain = domain.as_deref(), site = site.as_deref(), by, "mail is intervened in no longer");
+        Ok(ended)
+    }
+
+    /// The interventions of a project that are in force, with how many mails wait for each.
+    pub async fn interventions(&self, project: &Project) -> Result<Vec<(Intervention, i64)>> {
+        let project = project.number;
+        self.read(body!(async |rx| {
+            let found = store::of_project(rx, project, MOST as i64).await?;
+            let mut counted = Vec::with_capacity(found.len());
+            for one in found.into_iter().filter(|one| one.ended_at.is_none()) {
+                let waiting = store::waiting(rx, project, one.id, COUNTED).await?;
+                counted.push((one, waiting));
+            }
+            Ok(counted)
         }))
         .await
     }
 
-    /// The interventions that are in force, of a project or of all, with how many mails of the project wait for each.
-    pub async fn interventions(&self, project: Option<&Project>) -> Result<Vec<(Intervention, i64)>> {
-        let of = project.map(|project| project.number);
+    /// All interventions that are in force, each with the project of its scope, where that is there.
+    pub async fn all_interventions(&self) -> Result<Vec<(Intervention, Option<Project>)>> {
         self.read(body!(async |rx| {
-            let found = match of {
-                Some(project) => store::of_project(rx, project, MOST as i64).await?,
-                None => store::all(rx, MOST as i64).await?,
-            };
-            let mut counted = Vec::with_capacity(found.len());
-            for one in found.into_iter().filter(|one| one.ended_at.is_none()) {
-                let waiting = match of {
-                    Some(project) => store::waiting(rx, project, one.id, COUNTED).await?,
-                    None => 0,
+            let mut found = Vec::new();
+            for one in store::all(rx, MOST as i64).await?.into_iter().filter(|one| one.ended_at.is_none()) {
+                let project = match one.scope.project {
+                    Some(number) => project::get(rx, number).await?,
+                    None => None,
                 };
-                counted.push((one, waiting));
+                found.push((one, project));
             }
-            Ok(counted)
+            Ok(found)
         }))
         .await
     }

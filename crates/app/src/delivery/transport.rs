@@ -81,6 +81,11 @@ impl Transports {
         self.all.iter().any(|one| one.name == name)
     }
 
+    /// The names of the transports, in their order.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.all.iter().map(|one| one.name.as_str()).collect()
+    }
+
     /// Whether a route is for some projects alone.
     pub(crate) fn name_projects(&self) -> bool {
         self.routes.iter().any(|route| !route.projects.is_empty())

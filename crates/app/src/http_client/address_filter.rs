@@ -58,7 +58,9 @@ fn scope_v4(address: Ipv4Addr) -> Scope {
         [168, 63, 129, 16] => Scope::Special("cloud platform"),
         // also metadata, of Oracle (192.0.0.192)
         [192, 0, 0, _] => Scope::Special("protocol assignments"),
-        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => Scope::Special("documentation"),
+        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => {
+            Scope::Special("an address for documentation")
+        }
         [192, 88, 99, _] => Scope::Special("6to4 relay"),
         [198, 18..=19, ..] => Scope::Special("benchmarking"),
         [224..=239, ..] => Scope::Special("multicast"),
@@ -80,7 +82,7 @@ fn scope_v6(address: Ipv6Addr) -> Scope {
         [0x2002, high, low, ..] => scope_v4(embedded(high, low)),
         // Teredo (2001::/32) and other protocol assignments: no web server has one of these
         [0x2001, 0..=0x1ff, ..] => Scope::Special("protocol assignments"),
-        [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Scope::Special("documentation"),
+        [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Scope::Special("an address for documentation"),
         [0xfc00..=0xfdff, ..] if is_metadata(address) => Scope::Special("cloud platform"),
         [0xfc00..=0xfdff, ..] => Scope::Private("unique local"),
         [0xfe80..=0xfebf, ..] => Scope::Special("link-local"),

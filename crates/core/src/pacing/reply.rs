@@ -1,5 +1,7 @@
 //! What a refusal says about the source address rather than about the mail.
 
+use std::net::IpAddr;
+
 use crate::names;
 
 names! {
@@ -93,6 +95,23 @@ const PHRASES: [(Option<Signal>, &[&str]); 5] = [
 const OF_A_MAILBOX: [&str; 4] =
     ["the user you are trying to contact", "mailbox", "recipient is receiving", "over quota"];
 
+/// What is said of an address that is refused, after the name of the address.
+const BLOCKED: [&str; 4] = [" is blocked", " was blocked", " is banned", " was banned"];
+/// How a text names the source without its address, in lower case.
+const SOURCES: [&str; 6] =
+    ["your ip", "ip address", "sending ip", "sending host", "client host", "your server"];
+
+/// Whether a text in lower case says that an address, or whoever sends, is blocked: `your ip 192.0.2.1 is blocked`. What
+/// is said of a domain, of a link or of the content means the mail.
+fn blocks_source(text: &str) -> bool {
+    let is_of_source = |before: &str| {
+        let last = before.rsplit(' ').next().unwrap_or_default();
+        let last = last.trim_matches(['[', ']', '(', ')', '<', '>', '"', '\'', ',']);
+        last.parse::<IpAddr>().is_ok() || SOURCES.iter().any(|source| before.ends_with(source))
+    };
+    BLOCKED.iter().any(|verb| text.match_indices(verb).any(|(at, _)| is_of_source(&text[..at])))
+}
+
 /// What a refusal says about the source; `None` where it is about the mail, its recipient, or the connection alone. Of a
 /// reply without any known phrase, 421 and enhanced codes of the form 4.7.x slow down (RFC 3463 section 3.8: security
 /// and policy).
@@ -108,6 +127,9 @@ pub fn signal(code: u16, enhanced: Option<(u16, u16, u16)>, text: &str) -> Optio
     if let Some((meaning, _)) = PHRASES.iter().find(|(_, phrases)| has(phrases)) {
         // what is greylisted is taken later: a refusal for good is something else
         return meaning.filter(|meaning| code < 500 || *meaning == Signal::Blocked);
+    }
+    if blocks_source(&text) {
+        return Some(Signal::Blocked);
     }
     let is_policy = matches!(enhanced, Some((4, 7, _)));
     (code < 500 && (code == 421 || is_policy)).then_some(Signal::Throttled)
@@ -178,6 +200,28 @@ mod tests {
         ];
         for (code, enhanced, text, wanted) in cases {
             assert_eq!(signal(code, enhanced, text), wanted, "{code} {text}");
+        }
+    }
+
+    #[test]
+    fn a_block_is_one_of_the_address() {
+        for text in [
+            "your IP 127.0.0.1 is blocked, see https://postmaster.example.org/127.0.0.1",
+            "Mail from [192.0.2.1] was blocked",
+            "Your IP address is banned",
+            "The client host (2001:db8::1) is blocked by policy",
+        ] {
+            assert_eq!(signal(550, Some((5, 7, 1)), text), Some(Signal::Blocked), "{text}");
+            assert_eq!(signal(450, Some((4, 7, 1)), text), Some(Signal::Blocked), "{text}");
+        }
+        for text in [
+            "The sender's domain shop.example is blocked",
+            "Your message was blocked because of its content",
+            "The link http://192.0.2.1/a is blocked",
+            "An attachment of this type is blocked, see https://example.org/?ip=192.0.2.1",
+            "Sender denied as sender's email address is blocked",
+        ] {
+            assert_eq!(signal(550, Some((5, 7, 1)), text), None, "{text}");
         }
     }
 

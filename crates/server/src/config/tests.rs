@@ -348,6 +348,8 @@ fn transports_and_routes_stand_in_a_file() {
     assert_eq!((names, found.leave()), (vec!["relay", "mx"], true));
     assert_eq!(found.routes[0].via, [TransportNumber(1), TransportNumber(0)]);
     assert_eq!((found.routes[0].share, &found.routes[0].lanes[..]), (Some(30), &[Lane::Campaign][..]));
+    assert_eq!(load_file(two).unwrap().url_of("mx"), "the url of transport mx");
+    assert_eq!(load(&[]).unwrap().url_of("default"), "MAILWRIGHT_TRANSPORT");
     let relay = "[[transports]]\nname = 'relay'\nurl = 'smtp://h:25'\n";
     for (wrong, told) in [
         (format!("transport = 'smtp://h'\n{relay}"), "say both where mail goes"),

@@ -105,6 +105,15 @@ impl Config {
         Ok(Transport::Smtp(Box::new(self.with_limits(relay))))
     }
 
+    /// What the URL of a transport stands in, for messages.
+    pub(crate) fn url_of(&self, transport: &str) -> String {
+        if self.transports.is_empty() {
+            "MAILWRIGHT_TRANSPORT".to_owned()
+        } else {
+            format!("the url of transport {transport}")
+        }
+    }
+
     /// Whether mail leaves the machine.
     pub(crate) fn mail_leaves(&self) -> bool {
         self.transports().is_ok_and(|transports| transports.leave())

@@ -10,7 +10,8 @@ use super::Fine;
 use crate::config::Config;
 
 /// Whether our name leads to our address and back (forward-confirmed reverse DNS), which large receivers insist on.
-pub(super) async fn source(config: &Config, direct: &DirectConfig) -> Result<Fine, String> {
+/// `url` says where the URL of the transport stands.
+pub(super) async fn source(config: &Config, direct: &DirectConfig, url: &str) -> Result<Fine, String> {
     let dns = config.dns().map_err(|error| format!("{error:#}"))?;
     let name = direct.connection.helo_name.as_str();
     let addresses = match dns.addresses(name).await {
@@ -25,7 +26,7 @@ pub(super) async fn source(config: &Config, direct: &DirectConfig) -> Result<Fin
     if let Some(source) = direct.source.filter(|source| !addresses.contains(source)) {
         return Err(format!(
             "direct: mail comes from {source}, and {name}, as which this service introduces itself, is {}; correct its \
-             A or AAAA record, or helo in MAILWRIGHT_TRANSPORT",
+             A or AAAA record, or helo in {url}",
             listed(&addresses)
         ));
     }

@@ -179,7 +179,7 @@ async fn dmarc_reports(dns: &Dns, name: &str) -> Result<Fine, String> {
         }
         Ok(_) | Err(DnsError::NotFound) => Ok(Fine::Better(format!(
             "receivers do not send those about other domains to {name} without leave; create the record {wanted}, or one \
-             for each sender domain in the place of the star (docs/feedback.md)"
+             for each sender domain in the place of the star (this check then stays LOOK; docs/feedback.md)"
         ))),
     }
 }

@@ -2,6 +2,7 @@
 
 mod copies;
 mod direct;
+mod domains;
 mod epoch;
 mod feedback;
 mod growth;
@@ -70,6 +71,7 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
     }
     findings.push(("name server", dns(config).await.map(Fine::from)));
     findings.extend(feedback::findings(config, standing).await);
+    findings.extend(domains::finding(config, standing).await.map(|finding| ("DKIM records", finding)));
     findings.extend(mta_sts::finding(config).map(|finding| ("MTA-STS", finding)));
     findings.extend(copies::finding(config).await.map(|finding| ("copies", finding)));
     findings.extend(uploads::finding(config).await.map(|finding| ("uploads", finding)));

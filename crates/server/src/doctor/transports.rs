@@ -32,9 +32,10 @@ pub(super) async fn findings(
                 Err(text) => Err(named(text)),
             }
         };
-        findings.push(("transport", named(reach(config, transport).await)));
-        findings.push(("next hop", named(next_hop(config, transport).await)));
-        findings.push(("EHLO name", named(Ok(ehlo_name(transport)))));
+        let url = config.url_of(name);
+        findings.push(("transport", named(reach(config, transport, &url).await)));
+        findings.push(("next hop", named(next_hop(config, transport, &url).await)));
+        findings.push(("EHLO name", named(Ok(ehlo_name(transport, &url)))));
         if let Transport::Ses(ses) = transport
             && let Some(way) = ses.identities
         {
@@ -44,8 +45,8 @@ pub(super) async fn findings(
     findings
 }
 
-/// As what we introduce ourselves.
-fn ehlo_name(transport: &Transport) -> Fine {
+/// As what we introduce ourselves. `url` says where the URL of the transport stands.
+fn ehlo_name(transport: &Transport, url: &str) -> Fine {
     let connection = match transport {
         Transport::Capture => {
             return Fine::Ok("no name is needed, because mail does not leave this machine".into());
@@ -55,21 +56,19 @@ fn ehlo_name(transport: &Transport) -> Fine {
         Transport::Direct(direct) => &direct.connection,
     };
     match connection.helo_name.as_str() {
-        "" => Fine::Better(
+        "" => Fine::Better(format!(
             "the address of this machine is used, which spam filters dislike; set MAILWRIGHT_BASE_URL to a host name, \
-             or add ?helo=mail.example.com to MAILWRIGHT_TRANSPORT"
-                .into(),
-        ),
+             or add ?helo=mail.example.com to {url}"
+        )),
         name if !name.contains('.') => Fine::Better(format!(
-            "{name} is not a full host name, which spam filters dislike; add ?helo=mail.example.com to \
-             MAILWRIGHT_TRANSPORT"
+            "{name} is not a full host name, which spam filters dislike; add ?helo=mail.example.com to {url}"
         )),
         name => Fine::Ok(name.to_owned()),
     }
 }
 
 /// What the service learnt of the mail server.
-async fn next_hop(config: &Config, transport: &Transport) -> Result<Fine, String> {
+async fn next_hop(config: &Config, transport: &Transport, url: &str) -> Result<Fine, String> {
     let Some(name) = transport.next_hop() else {
         let why = match transport {
             Transport::Direct(_) => "mail is brought to the recipients' own servers",
@@ -88,7 +87,7 @@ async fn next_hop(config: &Config, transport: &Transport) -> Result<Fine, String
         Some("login") => {
             return Err(format!(
                 "it refused the login when it was last tried, and mail waits ({said}); correct name and password in \
-                 MAILWRIGHT_TRANSPORT"
+                 {url}"
             ));
         }
         Some("quota") => {
@@ -161,12 +160,12 @@ async fn identities(
 }
 
 /// Whether mail can be handed over.
-async fn reach(config: &Config, transport: &Transport) -> Result<Fine, String> {
+async fn reach(config: &Config, transport: &Transport, url: &str) -> Result<Fine, String> {
     match transport {
         Transport::Capture => {
             Ok(Fine::Ok("capture: mail is kept in the mailbox, nothing leaves this machine".into()))
         }
-        Transport::Direct(direct) => direct::source(config, direct).await,
+        Transport::Direct(direct) => direct::source(config, direct, url).await,
         Transport::Ses(ses) => {
             let dns = config.dns().map_err(|error| format!("{error:#}"))?;
             let found = ses_quota(ses, &dns, Clock::system().now()).await;

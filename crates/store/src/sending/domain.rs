@@ -77,6 +77,19 @@ pub async fn all(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<Domain>>
     .await
 }
 
+/// Domains that the operator vouches for and whose records were looked up, by their names, `most` at most.
+pub async fn vouched(rx: &mut Rx<'_>, most: i64) -> Result<Vec<Domain>> {
+    rx.all(
+        format!(
+            "select {COLUMNS} from domains where vouched and last_check <> {{json 'null'}} \
+             and project_id in (select number from projects where retired_at is null) order by name limit $1"
+        ),
+        args![most],
+        read,
+    )
+    .await
+}
+
 /// How many domains a project has. Nobody else adds one before the transaction ends.
 pub async fn count_for_update(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<usize> {
     names::lock(tx, project).await?;

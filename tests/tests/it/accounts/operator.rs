@@ -142,6 +142,6 @@ both_engines! {
         let both = [&command[..], &["--password", "another password"]].concat();
         assert!(refused(&app, &both).await.contains("cannot be used with"));
         let neither: Vec<&str> = command.into_iter().filter(|word| *word != "--password-stdin").collect();
-        assert!(refused(&app, &neither).await.contains("--password"));
+        assert!(refused(&app, &neither).await.contains("use --password-stdin"));
     }
 }

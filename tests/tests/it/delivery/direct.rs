@@ -120,7 +120,7 @@ both_engines! {
         let server = net.plain("mx.inside.example", 1).await;
         let app = net.app(engine).env("MAILWRIGHT_ALLOW_PRIVATE_NETWORKS", "false").start().await;
         let id = app.send_to("ada@inside.example").await;
-        waiting(&app, &id, "its addresses are not public").await;
+        waiting(&app, &id, "it has private addresses only, and MAILWRIGHT_ALLOW_PRIVATE_NETWORKS is false").await;
         assert_eq!(server.connections(), 0);
     }
 

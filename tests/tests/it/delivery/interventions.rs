@@ -82,7 +82,11 @@ both_engines! {
         app.eventually("the other project's mail", async || server.received_for("bob@one.example").pop()).await;
         assert_eq!(app.email(&held).await["status"], "PENDING");
         // a project cannot end what the operator wants
-        app.delete(&format!("/delivery/interventions/{pause}")).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        app.delete(&format!("/delivery/interventions/{pause}")).send().await.assert_error(403, "FORBIDDEN");
+        let listed = app.run(&["delivery", "list"]).await;
+        assert!(listed.contains(&format!("project={} (", app.project_id())), "{listed}");
+        let listed = app.run(&["delivery", "list", "--json"]).await;
+        assert!(listed.contains(&format!("\"project\":\"{}\"", app.project_id())), "{listed}");
         assert!(items(&read(&app, "/delivery/interventions").await)[0]["byOperator"].as_bool().expect("a bool"));
 
         intervene(&app, &json!({"kind": "EXPIRE", "reason": "Too late by now."})).await;
@@ -136,7 +140,12 @@ both_engines! {
         knows(&app).await;
         let by = async |to: &str| sent_by(&app.email_in(&app.send_to(to).await, &["SENT"]).await);
         assert_eq!((by("a@one.example").await, by("a@two.example").await), ("second".into(), "first".into()));
-        app.run(&["delivery", "end", &id]).await;
+        let said = app.run(&["delivery", "end", &id]).await;
+        assert!(said.contains("leaves by the transports of its routes again"), "{said}");
+        // without the file the command knows the one transport alone that has no name there
+        let output = app.try_run(&["delivery", "reroute", "--domain", "one.example", "--to", "second"]).await;
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("There are: default.") && said.contains("--config"), "{said}");
         knows(&app).await;
         assert_eq!(by("b@one.example").await, "first");
         assert!(!app.run(&["delivery", "list"]).await.contains("REROUTE"));
@@ -153,5 +162,8 @@ both_engines! {
         let both = json!({"kind": "PAUSE", "domain": "one.example", "site": "host.example"});
         app.post("/delivery/interventions").json(&both).send().await.assert_error(422, "VALIDATION_ERROR");
         app.post("/delivery/interventions").json(&json!({"kind": "REROUTE"})).send().await.assert_error(422, "VALIDATION_ERROR");
+        let output = app.try_run(&["delivery", "pause", "--site", "host.example"]).await;
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("No transport knows sites"), "{said}");
     }
 }

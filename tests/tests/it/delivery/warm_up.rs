@@ -197,8 +197,15 @@ both_engines! {
     async fn an_operator_ends_and_restarts_it(engine: Engine) {
         let net = Net::new().await;
         let app = net.app(engine).start().await;
+        let listed = app.run(&["delivery", "warm-up", "list"]).await;
+        assert!(listed.starts_with("Nothing warms up yet"), "{listed}");
         let mails = send_many(&app, 12, "one.example").await;
         all_but_those_that_wait(&app, &mails, 10, "is new to receivers").await;
+        let listed = app.run(&["delivery", "warm-up", "list", "--json"]).await;
+        assert!(listed.contains("\"address\":\"127.0.0.1\"") && listed.contains("\"volume\":40"), "{listed}");
+        let output = app.try_run(&["delivery", "warm-up", "finish", "--domain", "shop.example"]).await;
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("MAILWRIGHT_WARMUP_DOMAINS is false"), "{said}");
         assert_eq!(app.run(&["delivery", "warm-up", "finish", "--address", "127.0.0.1"]).await.trim(),
             "The warm-up of address 127.0.0.1 is over.");
         // a process asks again each minute

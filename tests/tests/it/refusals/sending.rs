@@ -98,6 +98,11 @@ fn domains(world: &World) -> Vec<Refusal> {
             422,
             "VALIDATION_ERROR",
         ),
+        world.key("delete /delivery/interventions/{id}", &[world.id("pause of the operator")]).refused(
+            "the operator began it",
+            403,
+            "FORBIDDEN",
+        ),
         world.key("delete /domains/{id}", &[world.id("own domain")]).refused(
             "templates and campaigns send from it",
             409,

@@ -354,6 +354,9 @@ impl World {
         self.keep("to somebody guarded", &invited["token"]);
         self.owner.add_member(&self.app, &self.project, &self.guarded, "MEMBER").await;
         self.app.run(&["project", "disable", self.id("banned"), "--reason", "Unpaid"]).await;
+        let pause = ["delivery", "pause", "--project", self.project.as_str(), "--domain", "nobody.example"];
+        let printed = self.app.run(&pause).await;
+        self.keep("pause of the operator", &json!(printed.split_whitespace().next().expect("an id")));
         let begin = async |browser: &Browser| {
             let request = browser.request(&self.app, "POST", "/users/@me/totp");
             request.json(&json!({"password": PASSWORD})).send().await.assert_status(200).json()

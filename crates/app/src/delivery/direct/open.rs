@@ -20,6 +20,12 @@ const MOST_SERVERS: usize = 5;
 /// How long they are tried, all together: the last one that was begun with is waited for.
 const PATIENCE: Duration = Duration::from_secs(45);
 
+/// Why a server with private addresses is not connected to.
+const ONLY_PRIVATE: &str = "it has private addresses only, and MAILWRIGHT_ALLOW_PRIVATE_NETWORKS is false";
+/// Why a server with other addresses is not connected to.
+const ONLY_SPECIAL: &str =
+    "it has no public address, only such as are reserved for special purposes (RFC 6890)";
+
 /// Why there is no connection.
 pub(super) struct Unopened {
     /// The server that was tried last.
@@ -84,17 +90,19 @@ impl Direct {
             is_of_domain: true,
         };
         let found = self.dns.mail_host(host).await;
-        let addresses: Vec<IpAddr> = match &found.addresses {
-            Addresses::Known(addresses) => addresses
-                .iter()
-                .copied()
-                .filter(|address| may_connect(*address, self.allows_private))
-                .collect(),
+        let known = match &found.addresses {
+            Addresses::Known(addresses) => addresses,
             Addresses::None => return Err(without("it has no address")),
             Addresses::Unknown => return Err(without("the name server gave no answer about its address")),
         };
+        let usable = |private: bool| {
+            let addresses = known.iter().copied().filter(move |address| may_connect(*address, private));
+            addresses.collect::<Vec<IpAddr>>()
+        };
+        let addresses = usable(self.allows_private);
         if addresses.is_empty() {
-            return Err(without("its addresses are not public"));
+            let is_private = !self.allows_private && !usable(true).is_empty();
+            return Err(without(if is_private { ONLY_PRIVATE } else { ONLY_SPECIAL }));
         }
         let counted_for = is_counted.then_some(domain);
         let config = match self.connection_to(host, &found, path, domain).await {

@@ -57,7 +57,8 @@ impl App {
         };
         let is_lost = domain.verified && !outcome.is_verified;
         if outcome.is_verified != domain.verified {
-            tracing::info!(domain = %id, verified = outcome.is_verified, "a domain's verification changed");
+            let verified = outcome.is_verified;
+            tracing::info!(domain = %id, name = %domain.name, verified, "a domain's verification changed");
         }
         let is_other = outcome.is_verified != domain.verified || !outcome.promoted.is_empty();
         let letters = if is_lost { Letters::lost(&domain.name) } else { Letters::none() };

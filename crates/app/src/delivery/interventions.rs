@@ -194,12 +194,7 @@ impl Delivery {
     async fn all_projects(&self) -> mailwright_store::Result<Vec<ProjectNumber>> {
         let (mut all, mut after) = (Vec::new(), ProjectNumber(-1));
         loop {
-            let part = self
-                .app
-                .0
-                .db
-                .read(body!(async |rx| mailwright_store::project::numbers(rx, after, BATCH).await))
-                .await?;
+            let part = self.app.0.db.read(body!(async |rx| project::numbers(rx, after, BATCH).await)).await?;
             let Some(last) = part.last() else { return Ok(all) };
             after = *last;
             all.extend(part);

@@ -30,7 +30,9 @@ pub(super) async fn finding(config: &Config, standing: Option<Standing>) -> Opti
     }
     let wrong: Vec<String> = domains.iter().filter_map(wrong_key).collect();
     if wrong.is_empty() {
-        return Some(Ok(Fine::Ok("those of the domains that you vouch for were found".to_owned())));
+        return Some(Ok(Fine::Ok(
+            "of the domains that you vouch for none is known to be missing or wrong".to_owned(),
+        )));
     }
     let mut text = wrong.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
     if wrong.len() > NAMED {

@@ -176,6 +176,11 @@ fn mixed(host: &str, random: u64) -> u64 {
     host.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// The part of a domain's name that was registered, as the list of public suffixes has it; the name where it knows none.
+pub fn registered(domain: &str) -> &str {
+    psl::domain_str(domain).unwrap_or(domain)
+}
+
 /// The name of the site that runs mail servers.
 pub fn site(servers: &[MailServer]) -> String {
     // all of them: whoever puts a large receiver's server beside his own would speak for the receiver
@@ -188,8 +193,7 @@ pub fn site(servers: &[MailServer]) -> String {
     {
         return domain.clone();
     }
-    let mut domains: Vec<&str> =
-        servers.iter().map(|server| psl::domain_str(&server.host).unwrap_or(&server.host)).collect();
+    let mut domains: Vec<&str> = servers.iter().map(|server| registered(&server.host)).collect();
     domains.sort_unstable();
     domains.dedup();
     domains.truncate(MOST_DOMAINS);

@@ -48,7 +48,7 @@ impl Which {
             return self.address.map(Subject::Address).context("--address or --domain is needed");
         };
         let domain = DomainName::parse(&domain).context("--domain is not a domain name")?;
-        Ok(Subject::Domain(domain.as_str().into()))
+        Ok(Subject::of_domain(domain.as_str()))
     }
 }
 

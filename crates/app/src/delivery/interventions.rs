@@ -30,8 +30,10 @@ use crate::error::{Error, Resource, Result};
 const LOOK: Duration = Duration::from_secs(1);
 /// Most interventions of the instance.
 pub const MOST: usize = 20_000;
+/// Most of all projects together: they must not take the operator's.
+const MOST_OF_PROJECTS: usize = 20_000;
 /// Most of a project for itself.
-pub const MOST_OF_PROJECT: usize = 100;
+pub const MOST_OF_PROJECT: usize = 20;
 /// How long a mail that is paused is not looked at, at least; up to twice as long, by chance.
 const PUT_OFF: Duration = Duration::from_hours(24);
 /// For how long after the end of an intervention mail is let go that another process paused before it knew.
@@ -104,7 +106,12 @@ impl Delivery {
     async fn look(&self, seen: &mut Seen) -> mailwright_store::Result<()> {
         let mark = self.app.0.db.read(body!(async |rx| store::mark(rx).await)).await?;
         if seen.mark != Some(mark) {
-            seen.all = self.app.0.db.read(body!(async |rx| store::all(rx, MOST as i64).await)).await?;
+            seen.all = self
+                .app
+                .0
+                .db
+                .read(body!(async |rx| store::all(rx, (MOST + MOST_OF_PROJECTS) as i64).await))
+                .await?;
             *self.interventions.0.write().unwrap_or_else(PoisonError::into_inner) =
                 Arc::new(Interventions::new(seen.all.clone()));
             seen.mark = Some(mark);
@@ -294,11 +301,19 @@ impl App {
         };
         let stored = new.clone();
         self.write(body!(async |tx| {
+            let (of_operator, of_projects) = store::counts(tx).await?;
             let known = match stored.scope.project {
-                Some(project) if most == MOST_OF_PROJECT => {
-                    store::of_project(tx, project, most as i64).await?.len()
+                Some(project) if !stored.is_of_operator() => {
+                    if of_projects as usize >= MOST_OF_PROJECTS {
+                        return Err(Error::BadRequest(
+                            "The projects of this instance have as many interventions as there can be. Ask whoever \
+                             runs it."
+                                .into(),
+                        ));
+                    }
+                    store::of_project(tx, project, MOST as i64).await?.len()
                 }
-                _ => store::mark(tx).await?.0 as usize,
+                _ => of_operator as usize,
             };
             if known >= most {
                 return Err(Error::BadRequest(format!(
@@ -373,7 +388,11 @@ impl App {
     pub async fn all_interventions(&self) -> Result<Vec<(Intervention, Option<Project>)>> {
         self.read(body!(async |rx| {
             let mut found = Vec::new();
-            for one in store::all(rx, MOST as i64).await?.into_iter().filter(|one| one.ended_at.is_none()) {
+            for one in store::all(rx, (MOST + MOST_OF_PROJECTS) as i64)
+                .await?
+                .into_iter()
+                .filter(|one| one.ended_at.is_none())
+            {
                 let project = match one.scope.project {
                     Some(number) => project::get(rx, number).await?,
                     None => None,

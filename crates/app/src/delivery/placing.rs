@@ -72,7 +72,7 @@ impl Delivery {
     pub(super) fn keeps(&self, project: ProjectNumber, lane: Lane) -> Option<usize> {
         let now = self.now();
         let is_spent = |outlet: &Outlet| {
-            outlet.new_address().is_some_and(|address| self.warm_up.is_spent(address, lane, now))
+            outlet.new_address().is_some_and(|address| self.warm_up.is_spent(address, project, lane, now))
         };
         self.outlets.keeps(project, is_spent)
     }
@@ -263,7 +263,7 @@ impl Delivery {
     /// Whether a mail exceeds what may leave by a transport in this hour, since its address or domain is new.
     fn exceeds(&self, outlet: &Outlet, mail: &Claimed, lane: Lane) -> Option<Shut> {
         let subjects = self.subjects_by(outlet, mail);
-        let (wait, why) = self.warm_up.spent(&subjects, lane, self.now())?;
+        let (wait, why) = self.warm_up.spent(mail.project, &subjects, lane, self.now())?;
         Some(Shut { wait, why, kind: Kind::WarmUp })
     }
 

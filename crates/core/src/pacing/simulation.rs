@@ -11,6 +11,7 @@ use super::limits::{Limits, limits_of};
 use super::reply::signal;
 use super::warm_up::{Mails, Plan, WarmUp};
 use super::{Pace, Report, Wish};
+use crate::ids::ProjectNumber;
 use crate::time::Timestamp;
 
 /// Processes that send.
@@ -245,6 +246,9 @@ fn site(model: Model) -> Site {
     }
 }
 
+/// The project whose mails they are.
+const ONE: ProjectNumber = ProjectNumber(1);
+
 /// A process asks for a site and sends what it may. Returns how many mails left.
 fn turn(
     site: &mut Site,
@@ -255,7 +259,7 @@ fn turn(
 ) -> u32 {
     let most = site.limits.connections * PER_TICK;
     let wanted = Mails { urgent: site.waiting.urgent.min(most), bulk: site.waiting.bulk.min(most) };
-    let may = warm_up.take(plan, wanted, now);
+    let may = warm_up.take(plan, ONE, wanted, now);
     let report = std::mem::take(&mut site.reports[process]);
     let wish = Wish { mails: may.all().min(most), connections: may.all().div_ceil(PER_TICK) };
     let grant = site.pace.step(process as u64, &report, wish, site.limits, now);
@@ -279,7 +283,7 @@ fn turn(
     }
     let urgent = may.urgent.min(report.taken);
     let bulk = report.taken - urgent;
-    warm_up.give_back(Mails { urgent: may.urgent - urgent, bulk: may.bulk - bulk });
+    warm_up.give_back(ONE, Mails { urgent: may.urgent - urgent, bulk: may.bulk - bulk });
     site.waiting = Mails { urgent: site.waiting.urgent - urgent, bulk: site.waiting.bulk - bulk };
     site.reports[process] = report;
     urgent + bulk

@@ -6,12 +6,15 @@
 //! a month without mail the plan begins again.
 //!
 //! An hour has an eighth of the day's volume, so that it does not leave in one burst. A fifth of both is kept for urgent
-//! mail. What exceeds the volume waits for the next hour or day, or takes another way.
+//! mail. What exceeds the volume waits for the next hour or day, or takes another way. Projects that ask for more than there
+//! is have equal shares of an hour.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::ProjectNumber;
 use crate::time::Timestamp;
 
 /// Days of the longest plan.
@@ -98,7 +101,7 @@ impl Mails {
 }
 
 /// How far a source address has come.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WarmUp {
     /// Days of the plan that are over.
@@ -111,6 +114,11 @@ pub struct WarmUp {
     this_hour: Mails,
     /// Whether a site blocked the address today.
     blocked: bool,
+    /// What left of each project in this hour.
+    taken: BTreeMap<i64, u32>,
+    /// The projects that got less than they asked for, in this hour and in the one before.
+    short: BTreeSet<i64>,
+    short_before: BTreeSet<i64>,
 }
 
 /// Where a plan stands, for people.
@@ -134,7 +142,7 @@ impl WarmUp {
 
     /// Where the plan stands; `None` when it is over. What was counted on another day or hour counts no more.
     pub fn standing(&self, plan: &Plan, now: Timestamp) -> Option<Standing> {
-        let mut current = *self;
+        let mut current = self.clone();
         current.turn(plan, now);
         let (day, volume) = current.day(plan)?;
         Some(Standing { day, volume, hourly: hourly(volume), today: current.today.all() })
@@ -146,16 +154,22 @@ impl WarmUp {
         Some((self.done + 1, volume))
     }
 
-    /// How many of the mails that wait may leave now; they count as having left.
-    pub fn take(&mut self, plan: &Plan, waiting: Mails, now: Timestamp) -> Mails {
+    /// How many of a project's mails that wait may leave now; they count as having left. Where other projects got less than
+    /// they asked for, it has its share of the hour alone, until the last quarter of it.
+    pub fn take(&mut self, plan: &Plan, project: ProjectNumber, waiting: Mails, now: Timestamp) -> Mails {
         self.turn(plan, now);
         let Some((_, volume)) = self.day(plan) else { return waiting };
         let hourly = hourly(volume);
-        let urgent =
-            waiting.urgent.min(left(volume, self.today.all())).min(left(hourly, self.this_hour.all()));
+        let own = self.share(project, hourly, now);
+        let urgent = waiting
+            .urgent
+            .min(own)
+            .min(left(volume, self.today.all()))
+            .min(left(hourly, self.this_hour.all()));
         let kept = |most: u32| most - most / URGENT;
         let bulk = waiting
             .bulk
+            .min(left(own, urgent))
             .min(left(kept(volume), self.today.bulk))
             .min(left(kept(hourly), self.this_hour.bulk))
             .min(left(volume, self.today.all() + urgent))
@@ -163,11 +177,30 @@ impl WarmUp {
         let taken = Mails { urgent, bulk };
         self.today = sum(self.today, taken);
         self.this_hour = sum(self.this_hour, taken);
+        if taken.all() < waiting.all() && self.short.len() < MOST_PROJECTS {
+            self.short.insert(project.0);
+        }
+        if taken.all() > 0 && (self.taken.len() < MOST_PROJECTS || self.taken.contains_key(&project.0)) {
+            *self.taken.entry(project.0).or_default() += taken.all();
+        }
         taken
     }
 
-    /// Mails that were taken did not leave.
-    pub fn give_back(&mut self, mails: Mails) {
+    /// How many mails of a project may leave in this hour beside those that have.
+    fn share(&self, project: ProjectNumber, hourly: u32, now: Timestamp) -> u32 {
+        let others = self.short.union(&self.short_before).filter(|other| **other != project.0).count();
+        if others == 0 || now.0.rem_euclid(HOUR) >= SHARED_FOR {
+            return u32::MAX;
+        }
+        let share = hourly.div_ceil(u32::try_from(others + 1).unwrap_or(u32::MAX)).max(1);
+        left(share, self.taken.get(&project.0).copied().unwrap_or_default())
+    }
+
+    /// Mails of a project that were taken did not leave.
+    pub fn give_back(&mut self, project: ProjectNumber, mails: Mails) {
+        if let Some(taken) = self.taken.get_mut(&project.0) {
+            *taken = taken.saturating_sub(mails.all());
+        }
         for count in [&mut self.today, &mut self.this_hour] {
             count.urgent = count.urgent.saturating_sub(mails.urgent);
             count.bulk = count.bulk.saturating_sub(mails.bulk);
@@ -187,6 +220,9 @@ impl WarmUp {
     fn turn(&mut self, plan: &Plan, now: Timestamp) {
         let (date, hour) = (now.0.div_euclid(24 * HOUR), now.0.div_euclid(HOUR));
         if hour != self.hour {
+            let short = std::mem::take(&mut self.short);
+            self.short_before = if hour == self.hour + 1 { short } else { BTreeSet::new() };
+            self.taken.clear();
             (self.hour, self.this_hour) = (hour, Mails::default());
         }
         if date == self.date {
@@ -204,6 +240,10 @@ impl WarmUp {
 
 /// Milliseconds.
 const HOUR: i64 = Duration::from_hours(1).as_millis() as i64;
+/// How much of an hour its volume is divided among projects, in milliseconds; then anybody has what is left.
+const SHARED_FOR: i64 = Duration::from_mins(45).as_millis() as i64;
+/// Most projects that are told apart in an hour.
+const MOST_PROJECTS: usize = 500;
 
 /// How many mails of a day's volume an hour has.
 fn hourly(volume: u32) -> u32 {
@@ -222,6 +262,9 @@ fn sum(a: Mails, b: Mails) -> Mails {
 mod tests {
     use super::*;
 
+    const ONE: ProjectNumber = ProjectNumber(1);
+    const TWO: ProjectNumber = ProjectNumber(2);
+
     fn at(day: i64, hour: i64) -> Timestamp {
         Timestamp((20_000 * 24 + day * 24 + hour) * HOUR)
     }
@@ -229,7 +272,7 @@ mod tests {
     /// Takes as much as it may at each hour of a day.
     fn spend(state: &mut WarmUp, plan: &Plan, day: i64) -> u32 {
         let waiting = Mails { urgent: 1_000_000, bulk: 1_000_000 };
-        (0..24).map(|hour| state.take(plan, waiting, at(day, hour)).all()).sum()
+        (0..24).map(|hour| state.take(plan, ONE, waiting, at(day, hour)).all()).sum()
     }
 
     #[test]
@@ -237,7 +280,7 @@ mod tests {
         let (plan, mut state) = (Plan::try_from(vec![80, 160, 400]).unwrap(), WarmUp::default());
         assert_eq!([0, 1, 2].map(|day| spend(&mut state, &plan, day)), [80, 160, 400]);
         let waiting = Mails { urgent: 7, bulk: 1_000_000 };
-        assert_eq!(state.take(&plan, waiting, at(3, 0)), waiting);
+        assert_eq!(state.take(&plan, ONE, waiting, at(3, 0)), waiting);
         assert_eq!(state.day(&plan), None);
     }
 
@@ -245,23 +288,37 @@ mod tests {
     fn an_hour_has_an_eighth_and_urgent_mail_a_fifth_of_it_for_itself() {
         let (plan, mut state) = (Plan::try_from(vec![800]).unwrap(), WarmUp::default());
         let bulk = Mails { urgent: 0, bulk: 1_000 };
-        assert_eq!(state.take(&plan, bulk, at(0, 0)).bulk, 80);
+        assert_eq!(state.take(&plan, ONE, bulk, at(0, 0)).bulk, 80);
         let urgent = Mails { urgent: 1_000, bulk: 1_000 };
-        assert_eq!(state.take(&plan, urgent, at(0, 0)), Mails { urgent: 20, bulk: 0 });
-        state.give_back(Mails { urgent: 0, bulk: 5 });
-        assert_eq!(state.take(&plan, bulk, at(0, 0)).bulk, 5);
+        assert_eq!(state.take(&plan, ONE, urgent, at(0, 0)), Mails { urgent: 20, bulk: 0 });
+        state.give_back(ONE, Mails { urgent: 0, bulk: 5 });
+        assert_eq!(state.take(&plan, ONE, bulk, at(0, 0)).bulk, 5);
         assert_eq!(WarmUp::next_hour(at(0, 0).plus(Duration::from_mins(5))), at(0, 1));
     }
 
     #[test]
     fn a_day_counts_only_when_it_was_used_and_without_a_block() {
         let (plan, mut state) = (Plan::try_from(vec![80, 160, 320]).unwrap(), WarmUp::default());
-        state.take(&plan, Mails { urgent: 3, bulk: 0 }, at(0, 0));
+        state.take(&plan, ONE, Mails { urgent: 3, bulk: 0 }, at(0, 0));
         assert_eq!(spend(&mut state, &plan, 1), 80, "three mails were too few");
         assert_eq!(spend(&mut state, &plan, 2), 160);
         state.blocked();
         assert_eq!(spend(&mut state, &plan, 3), 160);
         assert_eq!(spend(&mut state, &plan, 40), 80, "a month later nobody knows the address");
+    }
+
+    #[test]
+    fn projects_that_got_too_little_have_a_share_in_the_next_hour() {
+        let (plan, mut state) = (Plan::try_from(vec![80]).unwrap(), WarmUp::default());
+        let wanted = |urgent| Mails { urgent, bulk: 0 };
+        assert_eq!(state.take(&plan, ONE, wanted(300), at(0, 0)).urgent, 10, "nobody else has asked");
+        assert_eq!(state.take(&plan, TWO, wanted(3), at(0, 0)).urgent, 0);
+        let late = at(0, 1).plus(Duration::from_mins(46));
+        assert_eq!(state.take(&plan, ONE, wanted(300), at(0, 1)).urgent, 5);
+        assert_eq!(state.take(&plan, ONE, wanted(300), at(0, 1)).urgent, 0);
+        assert_eq!(state.take(&plan, TWO, wanted(3), at(0, 1)).urgent, 3);
+        assert_eq!(state.take(&plan, ONE, wanted(300), late).urgent, 2, "what nobody wanted");
+        assert_eq!(state.take(&plan, ONE, wanted(300), at(0, 2)).urgent, 10, "the other one was content");
     }
 
     #[test]
@@ -277,7 +334,7 @@ mod tests {
         let mut known = WarmUp::finished(at(0, 0));
         assert_eq!((standing(&known, 0), standing(&known, 31)), (None, Some((1, 80, 10, 0))));
         let waiting = Mails { urgent: 0, bulk: 1_000_000 };
-        assert_eq!(known.take(&plan, waiting, at(20, 0)), waiting);
+        assert_eq!(known.take(&plan, ONE, waiting, at(20, 0)), waiting);
         assert_eq!(standing(&known, 45), None, "mail has left meanwhile");
     }
 

@@ -24,6 +24,9 @@ use crate::tls_report::{destinations, record_name};
 const MOST_NEAR: usize = 3;
 /// Most bytes of such a value.
 const MAX_NEAR: usize = 512;
+/// Most values of a record that are kept, and most bytes of each: whoever owns the domain can publish any number.
+const MOST_FOUND: usize = 10;
+const MAX_FOUND: usize = 1024;
 
 /// The purpose of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -243,6 +246,7 @@ async fn check_record(dns: &Dns, id: &SenderIdentity<'_>, record: ExpectedRecord
         hints.near = near(record.purpose, others);
         hints.is_doubled = hints.near.is_empty() && is_doubled(dns, id, &record).await;
     }
+    let found = found.into_iter().take(MOST_FOUND).map(|value| shortened(value, MAX_FOUND)).collect();
     RecordCheck { record, status, found, hints }
 }
 
@@ -292,11 +296,12 @@ async fn is_doubled(dns: &Dns, id: &SenderIdentity<'_>, record: &ExpectedRecord)
 fn near(purpose: Purpose, others: Vec<String>) -> Vec<String> {
     // what else is at the name of the domain itself is for others
     let may_be = |value: &String| purpose != Purpose::Spf || value.to_ascii_lowercase().contains("spf1");
-    let shortened = |mut value: String| {
-        value.truncate(value.floor_char_boundary(MAX_NEAR));
-        value
-    };
-    others.into_iter().filter(may_be).take(MOST_NEAR).map(shortened).collect()
+    others.into_iter().filter(may_be).take(MOST_NEAR).map(|value| shortened(value, MAX_NEAR)).collect()
+}
+
+fn shortened(mut value: String, most: usize) -> String {
+    value.truncate(value.floor_char_boundary(most));
+    value
 }
 
 /// Whether a value is meant for the purpose at all.

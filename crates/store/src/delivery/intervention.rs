@@ -39,6 +39,17 @@ pub async fn mark(rx: &mut Rx<'_>) -> Result<(i64, i64)> {
     .await
 }
 
+/// How many there are of the operator, and of projects.
+pub async fn counts(rx: &mut Rx<'_>) -> Result<(i64, i64)> {
+    rx.one(
+        "select coalesce(sum(case when created_by = 'operator' then 1 else 0 end), 0), \
+         coalesce(sum(case when created_by = 'operator' then 0 else 1 end), 0) from interventions",
+        &[],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
 /// All of them, `most` at most, the oldest first.
 pub async fn all(rx: &mut Rx<'_>, most: i64) -> Result<Vec<Intervention>> {
     rx.all(format!("select {COLUMNS} from interventions order by id limit $1"), args![most], read).await

@@ -12,7 +12,7 @@ use mailwright_mail::smtp::{RelayConfig, Security};
 use mailwright_tls::Dane;
 
 use super::Direct;
-use super::sites::{Need, Path};
+use super::path::{Need, Path};
 
 /// Why a server is left alone of whose records nothing is known.
 const UNKNOWN: &str =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mailwright_store::sending::email::Claimed;
 
-use super::sites::NoWay;
+use super::path::NoWay;
 use super::visit::Visit;
 use crate::delivery::next_hop::Busy;
 

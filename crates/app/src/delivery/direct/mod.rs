@@ -21,6 +21,7 @@ mod hand_out;
 mod job;
 mod open;
 mod pacer;
+mod path;
 mod policies;
 mod sender;
 mod site;
@@ -47,8 +48,9 @@ use super::flows::Destination;
 use super::next_hop::NextHop;
 use crate::background::tasks::Tasks;
 use hand_out::HandOut;
+use path::{Found, Need, NoWay};
 use policies::Policies;
-use sites::{Found, Need, NoWay, Sites};
+use sites::Sites;
 
 pub(super) use hand_out::work;
 pub(super) use tls_results::TlsResults;

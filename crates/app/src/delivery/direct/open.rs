@@ -10,7 +10,7 @@ use mailwright_mail::route::{Addresses, MailServer};
 use mailwright_mail::smtp::{OpenError, OpenStage, Security};
 use mailwright_tls::{Dane, Verdict};
 
-use super::sites::{Need, Path};
+use super::path::{Need, Path};
 use super::{Direct, Line};
 use crate::delivery::hand_over::Reply;
 use crate::http_client::may_connect;

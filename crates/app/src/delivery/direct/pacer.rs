@@ -18,7 +18,8 @@ use mailwright_store::delivery::site::{self, SiteKey};
 use mailwright_store::sending::email::{self, Claimed, Parked};
 
 use super::Direct;
-use super::site::{Room, Slow};
+use super::site::Slow;
+use super::site::room::Room;
 use crate::delivery::dispatcher::Taken;
 use crate::delivery::flows::{Destination, Flow};
 use crate::delivery::outcome::Via;

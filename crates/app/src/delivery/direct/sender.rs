@@ -16,7 +16,7 @@ use mailwright_store::sending::email::Claimed;
 
 use super::job::{Job, Way};
 use super::open::{Unopened, heard, signal_of};
-use super::sites::NoWay;
+use super::path::NoWay;
 use super::visit::Visit;
 use super::{Direct, Line};
 use crate::delivery::hand_over::{HandOver, Refusal, Rejection, Reply};

@@ -12,8 +12,9 @@ use mailwright_core::intervention::Interventions;
 use mailwright_core::pacing::limits::{Limits, limits_of};
 use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
-use mailwright_mail::route::{MailServer, site};
+use mailwright_mail::route::site;
 
+use super::path::{Found, NoWay, Path};
 use super::site::{Idle, Reach, Site};
 use crate::delivery::flows::Destination;
 
@@ -23,62 +24,6 @@ const KNOWN_FOR: Duration = Duration::from_secs(30);
 const STALE_FOR: Duration = Duration::from_mins(10);
 /// Most domains of which that is remembered.
 const MOST_DOMAINS: usize = 20_000;
-
-/// The mail servers of a destination.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::delivery) struct Path {
-    /// The name of the site.
-    pub(in crate::delivery) site: Arc<str>,
-    /// The best first, equally good ones by name.
-    pub(in crate::delivery) servers: Vec<MailServer>,
-    /// What connections to them have to be like.
-    pub(in crate::delivery) need: Need,
-    /// Whether TLSA records of the servers count beside that: DNSSEC proves that mail for the domain goes to them.
-    pub(in crate::delivery) minds_tlsa: bool,
-}
-
-/// What was found about a domain.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::delivery) struct Found {
-    /// Its mail servers, the best first, equally good ones by name.
-    pub(in crate::delivery) servers: Vec<MailServer>,
-    pub(in crate::delivery) need: Need,
-    /// As in [`Path`].
-    pub(in crate::delivery) minds_tlsa: bool,
-}
-
-/// What connections to mail servers have to be like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::delivery) enum Need {
-    /// Encrypted where the server offers it, whatever its certificate (RFC 7435).
-    Opportunistic,
-    /// Encrypted, with a certificate that is valid for the server, as TLSA records that count say or, where they say
-    /// nothing, the authorities of the system.
-    Verified,
-}
-
-impl Path {
-    /// Whether a connection to a server will do. One that was opened without a look at TLSA records that count now will
-    /// not; one that was is as good for those for whom they do not count.
-    fn takes(&self, idle: &Idle<impl Sized>) -> bool {
-        (self.need == Need::Opportunistic || idle.is_verified)
-            && (!self.minds_tlsa || idle.minded_tlsa)
-            && self.servers.iter().any(|server| server.host == idle.host)
-    }
-}
-
-/// Why there is no way to a domain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::delivery) enum NoWay {
-    /// The domain takes no mail, it says (RFC 7505).
-    Refused,
-    /// There is no such domain, or it has neither mail servers nor an address.
-    Nowhere,
-    /// The name server gave no answer.
-    Unknown,
-    /// None of its mail servers is one that its MTA-STS policy names (RFC 8461 section 5).
-    Policy,
-}
 
 /// What is known of a destination.
 #[derive(Debug, Clone)]

@@ -1,7 +1,9 @@
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::pacing::{Grant, PaceReason, Report, Wait};
 
+use super::super::path::Need;
 use super::*;
+use mailwright_mail::route::MailServer;
 
 const NOW: Timestamp = Timestamp(1_000_000);
 

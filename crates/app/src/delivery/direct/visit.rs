@@ -7,8 +7,8 @@ use mailwright_core::pacing::limits::receiver_of;
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 
+use super::path::Path;
 use super::site::{Idle, Site};
-use super::sites::Path;
 use super::{Direct, Line};
 use crate::delivery::flows::Destination;
 

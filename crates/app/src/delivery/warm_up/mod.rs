@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mailwright_core::email::Lane;
-use mailwright_core::ids::EmailId;
+use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::pacing::warm_up::{Mails, Plan, Standing, WarmUp};
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
@@ -65,6 +65,7 @@ impl Spent {
 /// A mail that is counted.
 #[derive(Debug)]
 struct Counted {
+    project: ProjectNumber,
     subjects: Vec<Subject>,
     is_urgent: bool,
 }
@@ -73,23 +74,24 @@ struct Counted {
 struct State {
     counted: HashMap<EmailId, Counted>,
     /// Mails that were counted and did not leave.
-    owed: BTreeMap<Subject, Mails>,
+    owed: BTreeMap<(Subject, ProjectNumber), Mails>,
     /// Addresses that a site has blocked.
     blocked: BTreeSet<Subject>,
-    spent: HashMap<(Subject, bool), Spent>,
+    /// By project, and whether the mail is urgent.
+    spent: HashMap<(Subject, ProjectNumber, bool), Spent>,
 }
 
 impl State {
     fn give_back(&mut self, mail: EmailId) {
-        let Some(Counted { subjects, is_urgent }) = self.counted.remove(&mail) else { return };
+        let Some(Counted { project, subjects, is_urgent }) = self.counted.remove(&mail) else { return };
         for subject in subjects {
-            // there is room again, for this mail or for another one
+            // there is room again, for this mail or for another one of the project
             for urgency in [true, false] {
-                if let Some(spent) = self.spent.get_mut(&(subject.clone(), urgency)) {
+                if let Some(spent) = self.spent.get_mut(&(subject.clone(), project, urgency)) {
                     spent.asked_at = Timestamp(0);
                 }
             }
-            *count(self.owed.entry(subject).or_default(), is_urgent) += 1;
+            *count(self.owed.entry((subject, project)).or_default(), is_urgent) += 1;
         }
     }
 }
@@ -105,9 +107,9 @@ pub(super) struct WarmUps {
 #[derive(Debug, Clone, Default)]
 struct Work {
     /// The mails that ask, with their subjects.
-    asks: Vec<(EmailId, Vec<Subject>)>,
+    asks: Vec<(EmailId, ProjectNumber, Vec<Subject>)>,
     is_urgent: bool,
-    owed: BTreeMap<Subject, Mails>,
+    owed: BTreeMap<(Subject, ProjectNumber), Mails>,
     blocked: BTreeSet<Subject>,
 }
 
@@ -115,8 +117,8 @@ struct Work {
 #[derive(Debug, Default)]
 struct Done {
     admitted: HashSet<EmailId>,
-    /// The subjects that send nothing more for now, with where their plans stand.
-    spent: Vec<(Subject, Standing)>,
+    /// The subjects that send nothing more of a project for now, with where their plans stand.
+    spent: Vec<(Subject, ProjectNumber, Standing)>,
 }
 
 impl WarmUps {
@@ -130,7 +132,7 @@ impl WarmUps {
 
     /// What warms up with a mail that leaves from an address, if that is new.
     pub(super) fn subjects(&self, new_address: Option<IpAddr>, mail: &Claimed) -> Vec<Subject> {
-        let domain = || Subject::Domain(mail.from.domain().into());
+        let domain = || Subject::of_domain(mail.from.domain());
         let address = new_address.map(Subject::Address);
         address.into_iter().chain(self.settings.domains.then(domain)).collect()
     }
@@ -138,6 +140,7 @@ impl WarmUps {
     /// How long a mail waits, and why, of whose subjects one sends nothing more for now.
     pub(super) fn spent(
         &self,
+        project: ProjectNumber,
         subjects: &[Subject],
         lane: Lane,
         now: Timestamp,
@@ -145,7 +148,7 @@ impl WarmUps {
         let mut state = self.state();
         let key = subjects
             .iter()
-            .map(|subject| (subject.clone(), is_urgent(lane)))
+            .map(|subject| (subject.clone(), project, is_urgent(lane)))
             .find(|key| state.spent.get(key).is_some_and(|spent| spent.holds(now)))?;
         let spent = state.spent.get_mut(&key)?;
         // one hour's volume for each hour
@@ -154,9 +157,15 @@ impl WarmUps {
         Some((spent.until.since(now) + HOUR * later, spent.why.clone()))
     }
 
-    /// Whether an address sends nothing more of a lane for now.
-    pub(super) fn is_spent(&self, address: IpAddr, lane: Lane, now: Timestamp) -> bool {
-        let key = (Subject::Address(address), is_urgent(lane));
+    /// Whether an address sends nothing more of a project and lane for now.
+    pub(super) fn is_spent(
+        &self,
+        address: IpAddr,
+        project: ProjectNumber,
+        lane: Lane,
+        now: Timestamp,
+    ) -> bool {
+        let key = (Subject::Address(address), project, is_urgent(lane));
         self.state().spent.get(&key).is_some_and(|spent| spent.holds(now))
     }
 
@@ -192,7 +201,7 @@ impl WarmUps {
                 // it was to leave by another transport before
                 state.give_back(ask.mail.id);
             }
-            let asks = asks.iter().map(|ask| (ask.mail.id, ask.subjects.clone())).collect();
+            let asks = asks.iter().map(|ask| (ask.mail.id, ask.mail.project, ask.subjects.clone())).collect();
             Work { asks, is_urgent, ..self.due(&mut state) }
         };
         let done = self.count(delivery, work).await;
@@ -201,7 +210,7 @@ impl WarmUps {
         let mut state = self.state();
         for Ask { destination, mail, subjects } in asks {
             if done.contains(&mail.id) {
-                state.counted.insert(mail.id, Counted { subjects, is_urgent });
+                state.counted.insert(mail.id, Counted { project: mail.project, subjects, is_urgent });
                 admitted.push((destination, mail));
             } else {
                 denied.push(mail);
@@ -224,16 +233,16 @@ impl WarmUps {
         state.spent.retain(|_, spent| spent.until > now);
         match counted {
             Ok(done) => {
-                for (subject, standing) in done.spent {
+                for (subject, project, standing) in done.spent {
                     let why = explained(&subject, standing, &self.settings.plan);
                     let (until, hourly) = (WarmUp::next_hour(now), standing.hourly);
-                    let key = (subject, work.is_urgent);
+                    let key = (subject, project, work.is_urgent);
                     let asked_at = now.plus(ASKED_EVERY);
                     if let Some(known) = state.spent.get_mut(&key) {
                         (known.asked_at, known.why) = (asked_at, why);
                         continue;
                     }
-                    tracing::info!(subject = %key.0, day = standing.day, volume = standing.volume,
+                    tracing::info!(subject = %key.0, project = project.0, day = standing.day, volume = standing.volume,
                             today = standing.today, "a warm-up has used what may leave in this hour");
                     state.spent.insert(key, Spent { until, asked_at, hourly, waiting: 0, why });
                 }
@@ -241,19 +250,21 @@ impl WarmUps {
             }
             Err(error) => {
                 tracing::warn!(%error, "the progress of warm-ups could not be written, their mail waits");
-                for (subject, mails) in work.owed {
-                    let owed = state.owed.entry(subject).or_default();
+                for (of, mails) in work.owed {
+                    let owed = state.owed.entry(of).or_default();
                     owed.urgent += mails.urgent;
                     owed.bulk += mails.bulk;
                 }
                 state.blocked.extend(work.blocked);
-                let subjects: BTreeSet<_> =
-                    work.asks.into_iter().flat_map(|(_, subjects)| subjects).collect();
-                for subject in subjects {
+                let of = |(_, project, subjects): (EmailId, ProjectNumber, Vec<Subject>)| {
+                    subjects.into_iter().map(move |subject| (subject, project))
+                };
+                let asked: BTreeSet<_> = work.asks.into_iter().flat_map(of).collect();
+                for (subject, project) in asked {
                     let why = "The mail waits, because the database did not answer.".to_owned();
                     let until = now.plus(AFTER_FAILURE);
                     let spent = Spent { until, asked_at: until, hourly: u32::MAX, waiting: 0, why };
-                    state.spent.insert((subject, work.is_urgent), spent);
+                    state.spent.insert((subject, project, work.is_urgent), spent);
                 }
                 HashSet::new()
             }
@@ -268,52 +279,67 @@ async fn count_in(
     work: &Work,
     now: Timestamp,
 ) -> mailwright_store::Result<Done> {
-    let mut wanted: BTreeMap<&Subject, Mails> = BTreeMap::new();
-    for subject in work.asks.iter().flat_map(|(_, subjects)| subjects) {
-        *count(wanted.entry(subject).or_default(), work.is_urgent) += 1;
+    let mut wanted: BTreeMap<(&Subject, ProjectNumber), Mails> = BTreeMap::new();
+    for (_, project, subjects) in &work.asks {
+        for subject in subjects {
+            *count(wanted.entry((subject, *project)).or_default(), work.is_urgent) += 1;
+        }
     }
+    let asked = wanted.keys().map(|(subject, _)| *subject);
     let subjects: BTreeSet<&Subject> =
-        wanted.keys().copied().chain(work.owed.keys()).chain(&work.blocked).collect();
+        asked.chain(work.owed.keys().map(|(subject, _)| subject)).chain(&work.blocked).collect();
     let mut names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
     names.sort_unstable();
     let stored = store::lock(tx, &names, now).await?;
-    let mut left: HashMap<&Subject, (WarmUp, u32)> = HashMap::new();
-    let mut done = Done::default();
-    for subject in subjects {
+    let read = |subject: &&Subject| {
         let text = stored.get(&subject.to_string());
-        let mut progress: WarmUp = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        if let Some(mails) = work.owed.get(subject) {
-            progress.give_back(*mails);
+        text.and_then(|text| serde_json::from_str::<WarmUp>(text).ok()).unwrap_or_default()
+    };
+    let mut known: BTreeMap<&Subject, WarmUp> =
+        subjects.iter().map(|subject| (*subject, read(subject))).collect();
+    for ((subject, project), mails) in &work.owed {
+        if let Some(progress) = known.get_mut(subject) {
+            progress.give_back(*project, *mails);
         }
-        if work.blocked.contains(subject) {
+    }
+    for subject in &work.blocked {
+        if let Some(progress) = known.get_mut(subject) {
             progress.blocked();
         }
-        let asked = wanted.get(subject).copied().unwrap_or_default();
-        let taken = progress.take(plan, asked, now).all();
+    }
+    let mut done = Done::default();
+    let mut left: HashMap<(&Subject, ProjectNumber), u32> = HashMap::new();
+    for ((subject, project), asked) in wanted {
+        let Some(progress) = known.get_mut(subject) else { continue };
+        let taken = progress.take(plan, project, asked, now).all();
         if taken < asked.all()
             && let Some(standing) = progress.standing(plan, now)
         {
-            done.spent.push((subject.clone(), standing));
+            done.spent.push((subject.clone(), project, standing));
         }
-        left.insert(subject, (progress, taken));
+        left.insert((subject, project), taken);
     }
-    for (mail, subjects) in &work.asks {
-        if subjects.iter().all(|subject| left.get(subject).is_some_and(|(_, left)| *left > 0)) {
+    for (mail, project, subjects) in &work.asks {
+        let has_room = |subject: &Subject| left.get(&(subject, *project)).is_some_and(|left| *left > 0);
+        if subjects.iter().all(has_room) {
             for subject in subjects {
-                if let Some((_, left)) = left.get_mut(subject) {
+                if let Some(left) = left.get_mut(&(subject, *project)) {
                     *left -= 1;
                 }
             }
             done.admitted.insert(*mail);
         }
     }
-    let mut rows = Vec::with_capacity(left.len());
-    for (subject, (mut progress, unused)) in left {
+    for ((subject, project), unused) in left {
         let mut mails = Mails::default();
         *count(&mut mails, work.is_urgent) = unused;
-        progress.give_back(mails);
-        rows.push((subject.to_string(), serde_json::to_string(&progress).unwrap_or_else(|_| "{}".into())));
+        if let Some(progress) = known.get_mut(subject) {
+            progress.give_back(project, mails);
+        }
     }
+    let written = |progress: &WarmUp| serde_json::to_string(progress).unwrap_or_else(|_| "{}".into());
+    let mut rows: Vec<_> =
+        known.iter().map(|(subject, progress)| (subject.to_string(), written(progress))).collect();
     rows.sort_unstable();
     store::put(tx, &rows, now).await?;
     Ok(done)

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use mailwright_mail::route::registered;
+
 /// What warms up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
@@ -14,6 +16,11 @@ pub enum Subject {
 }
 
 impl Subject {
+    /// The domain of a sender, by the name that was registered: names below it are as well known as it is.
+    pub fn of_domain(domain: &str) -> Self {
+        Self::Domain(registered(domain).into())
+    }
+
     /// Reads what [`fmt::Display`] writes.
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text.split_once(' ')? {

@@ -28,7 +28,7 @@ impl App {
         let disabled =
             self.read_slow(project, body!(async |rx| domain_claim::of_disabled_projects(rx, COMPARED).await));
         let wanted = Likeness::of(name);
-        let is_near = |other: &DomainName| wanted.is_near(&Likeness::of(other));
+        let is_near = |other: &DomainName| is_within(name, other) || wanted.looks_like(&Likeness::of(other));
         let Some(near) = disabled.await?.iter().filter_map(|other| DomainName::parse(other)).find(is_near)
         else {
             return Ok(());
@@ -36,6 +36,12 @@ impl App {
         tracing::warn!(project = project.0, domain = %name, %near, "a domain was refused that is near one of a disabled project");
         Err(Error::NotAllowed("This domain cannot be added. Ask whoever runs this instance.".into()))
     }
+}
+
+/// Whether a name is another one or below it. Who owns a name below need not own what is above or beside it.
+fn is_within(name: &DomainName, other: &DomainName) -> bool {
+    let above = name.as_str().strip_suffix(other.as_str());
+    above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
 }
 
 fn refused(why: String) -> Error {

@@ -79,7 +79,16 @@ impl App {
         actor: &Actor,
         name: DomainName,
     ) -> Result<DomainWithRecords> {
-        self.check_claim(project.number, &name).await?;
+        // nobody learns by what is refused anyway which domains are near one of a disabled project
+        let number = project.number;
+        let known = self.read(body!(async |rx| store::all(rx, number).await)).await?;
+        if known.iter().any(|domain| domain.name == name) {
+            return Err(taken(&name));
+        }
+        if known.len() >= MOST_DOMAINS {
+            return Err(too_many());
+        }
+        self.check_claim(number, &name).await?;
         let (domain, keys) = self.create_domain(project.number, actor, name, false).await?;
         // captured mail leaves nothing, so nothing has to be proved
         if !self.mail_leaves() {

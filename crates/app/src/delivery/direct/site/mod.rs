@@ -3,7 +3,7 @@
 //! The pace itself is shared by all processes ([`mailwright_core::pacing`]); this is the part of one of them.
 
 mod reach;
-mod room;
+pub(super) mod room;
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -15,7 +15,6 @@ use mailwright_core::pacing::{Grant, PaceReason, Report, Wait, Wish};
 use mailwright_core::time::Timestamp;
 
 pub(super) use self::reach::Reach;
-pub(super) use self::room::Room;
 use crate::delivery::next_hop::Meter;
 use crate::delivery::site_metrics::{SiteFigures, SiteState};
 

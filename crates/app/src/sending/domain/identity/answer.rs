@@ -35,7 +35,9 @@ pub(super) fn after(
             ..DomainIdentity::new(asked.transport)
         },
         IdentityAnswer::Hindered(why, Said { status, text }) => {
-            hindered(asked, of(why), &format!("HTTP {status} {text}"))
+            // what SES says names the account and its users
+            tracing::warn!(transport = asked.transport, status, text, "Amazon SES did not register a domain");
+            hindered(asked, of(why), sentence(why))
         }
     }
 }
@@ -85,6 +87,19 @@ fn described(known: DomainIdentity, found: Identity) -> DomainIdentity {
     let is_easy = known.way == Some(IdentityWay::EasyDkim);
     let tokens = if is_easy { found.tokens } else { Vec::new() };
     DomainIdentity { status, tokens, hosted_zone: found.hosted_zone.filter(|_| is_easy), ..known }
+}
+
+/// Why a request came to nothing, for members of the project.
+fn sentence(why: Hindrance) -> &'static str {
+    match why {
+        Hindrance::Denied => "Amazon SES does not let this instance register domains. Ask whoever runs it.",
+        Hindrance::Throttled => "Amazon SES was asked too often. It is asked again at a later check.",
+        Hindrance::Full => {
+            "The account at Amazon SES has as many domains as it may have. Ask whoever runs this instance."
+        }
+        Hindrance::Invalid => "Amazon SES does not accept the domain. Ask whoever runs this instance.",
+        Hindrance::Failed => "Amazon SES gave no usable answer. It is asked again at a later check.",
+    }
 }
 
 fn of(why: Hindrance) -> IdentityStatus {
@@ -176,7 +191,10 @@ mod tests {
             let known = after(registered(), (Step::Look, &own()), answer(), NOW);
             assert_eq!((known.status, known.holder), (status, IdentityHolder::Domain), "{why:?}");
             let error = known.error.unwrap_or_default();
-            assert!(error.starts_with("HTTP 400 x") && error.len() == ERROR, "{error}");
+            assert!(
+                error.contains("Amazon SES") && !error.contains("xx"),
+                "what it says stays in the log: {error}"
+            );
             let verified = DomainIdentity { status: IdentityStatus::Verified, ..registered() };
             let known = after(verified, (Step::Look, &own()), answer(), NOW);
             assert_eq!((known.status, known.error.is_some()), (IdentityStatus::Verified, true), "{why:?}");

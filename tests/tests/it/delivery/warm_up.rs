@@ -170,6 +170,11 @@ both_engines! {
             }
             Some(())
         }).await;
+        // what did not leave is written back twice a minute
+        app.advance(Duration::from_secs(31)).await;
+        app.eventually("nothing is counted", async || {
+            app.run(&["delivery", "warm-up", "list"]).await.contains("today=0").then_some(())
+        }).await;
         for id in send_many(&app, 10, "one.example").await {
             app.email_in(&id, &["SENT"]).await;
         }

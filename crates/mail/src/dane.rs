@@ -33,7 +33,7 @@ impl Dns {
         for base in &host.bases {
             let said = self.prove_tlsa(&format!("_{port}._tcp.{base}")).await;
             match said.answer {
-                Answer::Records(records) if said.is_proven => return of_records(base, records),
+                Answer::Records(records) if said.is_secure => return of_records(base, records),
                 Answer::Unknown => return Demand::Unknown,
                 Answer::Records(_) | Answer::NoData | Answer::NoName => {}
             }

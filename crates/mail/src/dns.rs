@@ -80,7 +80,7 @@ pub(crate) enum Answer<T> {
 pub(crate) struct Proven<T> {
     pub(crate) answer: Answer<T>,
     /// Whether a name server that validates says that answer and aliases are those of the zones (RFC 4035 section 3.2.3).
-    pub(crate) is_proven: bool,
+    pub(crate) is_secure: bool,
     /// The name at the end of the aliases, in lower case and without the final dot; `None` where it is the one that was
     /// asked about, or is not known.
     pub(crate) alias_of: Option<String>,
@@ -149,7 +149,7 @@ impl Dns {
         let said = self.prove(zone, RecordType::NS, name_server).await;
         match said.answer {
             Answer::Unknown => Err(DnsError::Unavailable("no answer that can be used".into())),
-            Answer::Records(_) | Answer::NoData | Answer::NoName => Ok(said.is_proven),
+            Answer::Records(_) | Answer::NoData | Answer::NoName => Ok(said.is_secure),
         }
     }
 
@@ -304,7 +304,7 @@ impl Dns {
 
     /// The same, and whether DNSSEC proves it: never where the name server does not validate.
     async fn prove<T>(&self, name: &str, kind: RecordType, pick: impl Fn(&RData) -> Option<T>) -> Proven<T> {
-        let unproven = |answer| Proven { answer, is_proven: false, alias_of: None };
+        let unproven = |answer| Proven { answer, is_secure: false, alias_of: None };
         let Some(validating) = &self.validating else {
             return unproven(self.ask(name, kind, pick).await);
         };
@@ -312,7 +312,7 @@ impl Dns {
         match timeout(OVERALL, validating.ask(&name, kind)).await {
             Ok(Ok(said)) => Proven {
                 answer: answer(&said, pick),
-                is_proven: said.is_proven,
+                is_secure: said.is_proven,
                 alias_of: (said.name != name).then(|| host(&said.name)),
             },
             Ok(Err(_)) | Err(_) => unproven(Answer::Unknown),

@@ -77,7 +77,7 @@ impl Dns {
 
     /// The same with its proof.
     pub async fn directions(&self, domain: &str, random: u64) -> Directions {
-        let Proven { answer, is_proven, .. } = self.prove_mx(domain).await;
+        let Proven { answer, is_secure: is_proven, .. } = self.prove_mx(domain).await;
         let route = match answer {
             Answer::Records(servers) => of_records(servers, random),
             // what has no MX record is its own mail server
@@ -113,7 +113,7 @@ impl Dns {
     /// name itself counts. `None` where the name server does not answer whether it is.
     async fn bases(&self, host: &str, said: [&Proven<IpAddr>; 2]) -> Option<Vec<String>> {
         let found = || said.into_iter().filter(|said| matches!(said.answer, Answer::Records(_)));
-        if let Some(proven) = found().find(|said| said.is_proven) {
+        if let Some(proven) = found().find(|said| said.is_secure) {
             return Some(proven.alias_of.clone().into_iter().chain([host.to_owned()]).collect());
         }
         if !found().any(|said| said.alias_of.is_some()) {
@@ -121,7 +121,7 @@ impl Dns {
         }
         let alias = self.prove_cname(host).await;
         match alias.answer {
-            Answer::Records(_) if alias.is_proven => Some(vec![host.to_owned()]),
+            Answer::Records(_) if alias.is_secure => Some(vec![host.to_owned()]),
             Answer::Records(_) | Answer::NoData | Answer::NoName => Some(Vec::new()),
             Answer::Unknown => None,
         }
@@ -196,8 +196,13 @@ pub fn site(servers: &[MailServer]) -> String {
     let mut domains: Vec<&str> = servers.iter().map(|server| registered(&server.host)).collect();
     domains.sort_unstable();
     domains.dedup();
+    if domains.len() <= MOST_DOMAINS {
+        return domains.join("+");
+    }
+    // a set that begins alike is another site
+    let all = mixed(&domains.join("+"), 0);
     domains.truncate(MOST_DOMAINS);
-    domains.join("+")
+    format!("{}+{:016x}", domains.join("+"), all)
 }
 
 #[cfg(test)]

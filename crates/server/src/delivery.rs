@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use mailwright_app::delivery::interventions::Wanted;
+use mailwright_app::delivery::intervening::Wanted;
 use mailwright_app::{App, Transport};
 use mailwright_core::address::DomainName;
 use mailwright_core::audit::Actor;

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use mailwright_app::delivery::interventions::{COUNTED, Wanted};
+use mailwright_app::delivery::intervening::{COUNTED, Wanted};
 use mailwright_app::{App, Resource};
 use mailwright_core::address::DomainName;
 use mailwright_core::ids::InterventionId;

@@ -229,12 +229,12 @@ impl Dispatcher {
 
     /// The next mail of the given lanes, which of them it was in and where it goes: the first lane first, and in it
     /// that of the project with the lowest rank whose turn it is. Projects without a rank have none now, and neither have
-    /// destinations that `admits` does not let pass.
+    /// flows that `admits` does not let pass.
     pub(super) fn try_pop(
         &self,
         lanes: &[Lane],
         mut rank: impl FnMut(Lane, ProjectNumber) -> Option<usize>,
-        mut admits: impl FnMut(Destination) -> bool,
+        mut admits: impl FnMut(Flow) -> bool,
     ) -> Option<Popped> {
         let mut state = self.state();
         if state.allowance.as_ref().is_some_and(|allowance| allowance.left() == 0) {
@@ -267,7 +267,7 @@ impl Dispatcher {
             // registered before looking, so that nothing filled in between is missed
             filled.as_mut().enable();
             if let Some(Popped { lane, mail, .. }) =
-                self.try_pop(lanes, |_, _| Some(0), |to| to.transport == transport)
+                self.try_pop(lanes, |_, _| Some(0), |flow| flow.destination.transport == transport)
             {
                 return (lane, mail);
             }

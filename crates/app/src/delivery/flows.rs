@@ -48,20 +48,20 @@ impl LaneQueue {
         self.len += 1;
     }
 
-    /// The next mail for a destination that `admits` lets pass, and where it goes: of the projects that have a rank, that
+    /// The next mail of a flow that `admits` lets pass, and where it goes: of the projects that have a rank, that
     /// of the lowest whose turn it is.
     pub(super) fn pop_by(
         &mut self,
         mut rank: impl FnMut(ProjectNumber) -> Option<usize>,
-        mut admits: impl FnMut(Destination) -> bool,
+        mut admits: impl FnMut(Flow) -> bool,
     ) -> Option<(Destination, Claimed)> {
         let projects = &self.projects;
         let project = self.turns.next_by(|project| {
             let rank = rank(project)?;
-            projects.get(&project)?.has(&mut admits).then_some(rank)
+            projects.get(&project)?.has(|destination| admits(Flow { project, destination })).then_some(rank)
         })?;
         let shares = self.projects.get_mut(&project)?;
-        let popped = shares.pop_by(|destination| admits(destination).then_some(0));
+        let popped = shares.pop_by(|destination| admits(Flow { project, destination }).then_some(0));
         if shares.len() == 0 {
             self.projects.remove(&project);
         } else {

@@ -10,30 +10,19 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use mailwright_core::audit::{Action, Actor};
 use mailwright_core::email::{Lane, Reason};
 use mailwright_core::ids::{InterventionId, ProjectNumber};
-use mailwright_core::intervention::{Intervention, InterventionKind, Interventions, Scope, Waiting};
-use mailwright_core::project::Project;
+use mailwright_core::intervention::{Intervention, InterventionKind, Interventions, Waiting};
 use mailwright_store::delivery::intervention as store;
-use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::email::{self, Claimed};
 use mailwright_store::{body, project};
-use serde_json::json;
 
+use super::intervening::MOST_IN_FORCE;
 use super::outcome::Via;
 use super::{Delivery, claim_ref};
-use crate::App;
-use crate::error::{Error, Resource, Result};
 
 /// How often a process looks whether something was wanted.
 const LOOK: Duration = Duration::from_secs(1);
-/// Most interventions of the instance.
-pub const MOST: usize = 20_000;
-/// Most of all projects together: they must not take the operator's.
-const MOST_OF_PROJECTS: usize = 20_000;
-/// Most of a project for itself.
-pub const MOST_OF_PROJECT: usize = 20;
 /// How long a mail that is paused is not looked at, at least; up to twice as long, by chance.
 const PUT_OFF: Duration = Duration::from_hours(24);
 /// For how long after the end of an intervention mail is let go that another process paused before it knew.
@@ -42,8 +31,6 @@ const ENDING: Duration = Duration::from_secs(10);
 const EXPIRES_FOR: Duration = Duration::from_hours(4 * 24);
 /// Mails that are let go in one transaction, and projects that are read at a time.
 const BATCH: i64 = 1_000;
-/// Most mails that are counted.
-pub const COUNTED: i64 = 10_000;
 
 /// What this process knows.
 #[derive(Debug, Default)]
@@ -106,12 +93,7 @@ impl Delivery {
     async fn look(&self, seen: &mut Seen) -> mailwright_store::Result<()> {
         let mark = self.app.0.db.read(body!(async |rx| store::mark(rx).await)).await?;
         if seen.mark != Some(mark) {
-            seen.all = self
-                .app
-                .0
-                .db
-                .read(body!(async |rx| store::all(rx, (MOST + MOST_OF_PROJECTS) as i64).await))
-                .await?;
+            seen.all = self.app.0.db.read(body!(async |rx| store::all(rx, MOST_IN_FORCE).await)).await?;
             *self.interventions.0.write().unwrap_or_else(PoisonError::into_inner) =
                 Arc::new(Interventions::new(seen.all.clone()));
             seen.mark = Some(mark);
@@ -236,177 +218,4 @@ impl Delivery {
             self.record(self.unsendable(&mail, None, (Reason::Expired, why), Via::NOWHERE)).await;
         }
     }
-}
-
-/// Something that is wanted, before it has an id.
-#[derive(Debug, Clone)]
-pub struct Wanted {
-    /// What.
-    pub kind: InterventionKind,
-    /// With which mail: of a project, for a domain or for a site. Not for a domain and a site.
-    pub scope: Scope,
-    /// By which transport it leaves, where it is to leave by another.
-    pub transport: Option<String>,
-    /// Why, for people.
-    pub reason: Option<String>,
-}
-
-impl App {
-    /// Notes what an operator wants.
-    pub async fn intervene(&self, wanted: Wanted) -> Result<Intervention> {
-        if wanted.scope == Scope::default() {
-            return Err(Error::BadRequest("Name a project, a domain or a site.".into()));
-        }
-        if wanted.scope.domain.is_some() && wanted.scope.site.is_some() {
-            return Err(Error::BadRequest("Name a domain or a site, not both.".into()));
-        }
-        match (&wanted.kind, &wanted.transport) {
-            (InterventionKind::Reroute, None) => {
-                return Err(Error::BadRequest("Name the transport by which the mail is to leave.".into()));
-            }
-            (InterventionKind::Reroute, Some(name)) if !self.transports().has(name) => {
-                let names = self.transports().names().join(", ");
-                return Err(Error::BadRequest(format!(
-                    "There is no transport with the name {name}. There are: {names}. Transports that stand in a file \
-                     are known with --config."
-                )));
-            }
-            _ => {}
-        }
-        self.store_intervention(wanted, Actor::Operator, MOST).await
-    }
-
-    /// Notes what a project wants done with its own mail.
-    pub async fn intervene_for(
-        &self,
-        project: &Project,
-        actor: &Actor,
-        wanted: Wanted,
-    ) -> Result<Intervention> {
-        let scope = Scope { project: Some(project.number), ..wanted.scope };
-        self.store_intervention(Wanted { scope, ..wanted }, actor.clone(), MOST_OF_PROJECT).await
-    }
-
-    async fn store_intervention(&self, wanted: Wanted, actor: Actor, most: usize) -> Result<Intervention> {
-        let now = self.0.clock.now();
-        let new = Intervention {
-            id: InterventionId::new(now, rand::random()),
-            kind: wanted.kind,
-            scope: wanted.scope,
-            transport: wanted.transport,
-            reason: wanted.reason,
-            created_by: actor.to_string(),
-            created_at: now,
-            ended_at: None,
-        };
-        let stored = new.clone();
-        self.write(body!(async |tx| {
-            let (of_operator, of_projects) = store::counts(tx).await?;
-            let known = match stored.scope.project {
-                Some(project) if !stored.is_of_operator() => {
-                    if of_projects as usize >= MOST_OF_PROJECTS {
-                        return Err(Error::BadRequest(
-                            "The projects of this instance have as many interventions as there can be. Ask whoever \
-                             runs it."
-                                .into(),
-                        ));
-                    }
-                    store::of_project(tx, project, MOST as i64).await?.len()
-                }
-                _ => of_operator as usize,
-            };
-            if known >= most {
-                return Err(Error::BadRequest(format!(
-                    "There can be {most} interventions. End some that are not needed before you make another."
-                )));
-            }
-            store::add(tx, &stored).await?;
-            if let Some(project) = stored.scope.project {
-                audit::record(tx, project, &actor, &entry(Action::InterventionMade, &stored), now).await?;
-            }
-            Ok(())
-        }))
-        .await?;
-        let Scope { project, domain, site } = &new.scope;
-        tracing::info!(id = %new.id, kind = new.kind.as_str(), project = project.map(|project| project.0),
-            domain = domain.as_deref(), site = site.as_deref(), by = new.created_by, "mail is intervened in");
-        Ok(new)
-    }
-
-    /// Ends an intervention, and returns it: what it paused is tried again. A project can end its own only.
-    pub async fn end_intervention(
-        &self,
-        project: Option<&Project>,
-        actor: &Actor,
-        id: InterventionId,
-    ) -> Result<Intervention> {
-        let (of, actor, now) = (project.map(|project| project.number), actor.clone(), self.0.clock.now());
-        let by = actor.to_string();
-        let ended = self.write(body!(async |tx| {
-            let gone = || Error::not_found(Resource::Intervention, id);
-            let found =
-                store::get(tx, id).await?.filter(|found| found.ended_at.is_none()).ok_or_else(gone)?;
-            if of.is_some_and(|of| found.scope.project != Some(of)) {
-                return Err(gone());
-            }
-            if of.is_some() && found.is_of_operator() {
-                return Err(Error::NotAllowed(
-                    "The operator began this; only the operator can end it.".into(),
-                ));
-            }
-            if !store::end(tx, id, now).await? {
-                return Err(gone());
-            }
-            if let Some(project) = found.scope.project {
-                audit::record(tx, project, &actor, &entry(Action::InterventionEnded, &found), now).await?;
-            }
-            Ok(found)
-        }));
-        let ended = ended.await?;
-        let Scope { project, domain, site } = &ended.scope;
-        tracing::info!(%id, kind = ended.kind.as_str(), project = project.map(|project| project.0),
-            domain = domain.as_deref(), site = site.as_deref(), by, "mail is intervened in no longer");
-        Ok(ended)
-    }
-
-    /// The interventions of a project that are in force, with how many mails wait for each.
-    pub async fn interventions(&self, project: &Project) -> Result<Vec<(Intervention, i64)>> {
-        let project = project.number;
-        self.read(body!(async |rx| {
-            let found = store::of_project(rx, project, MOST as i64).await?;
-            let mut counted = Vec::with_capacity(found.len());
-            for one in found.into_iter().filter(|one| one.ended_at.is_none()) {
-                let waiting = store::waiting(rx, project, one.id, COUNTED).await?;
-                counted.push((one, waiting));
-            }
-            Ok(counted)
-        }))
-        .await
-    }
-
-    /// All interventions that are in force, each with the project of its scope, where that is there.
-    pub async fn all_interventions(&self) -> Result<Vec<(Intervention, Option<Project>)>> {
-        self.read(body!(async |rx| {
-            let mut found = Vec::new();
-            for one in store::all(rx, (MOST + MOST_OF_PROJECTS) as i64)
-                .await?
-                .into_iter()
-                .filter(|one| one.ended_at.is_none())
-            {
-                let project = match one.scope.project {
-                    Some(number) => project::get(rx, number).await?,
-                    None => None,
-                };
-                found.push((one, project));
-            }
-            Ok(found)
-        }))
-        .await
-    }
-}
-
-fn entry(action: Action, of: &Intervention) -> Entry {
-    let target = of.scope.domain.clone().or_else(|| of.scope.site.clone());
-    let entry = target.map_or_else(|| Entry::of_project(action), |target| Entry::new(action, target));
-    entry.with(json!({ "kind": of.kind.as_str(), "reason": of.reason }))
 }

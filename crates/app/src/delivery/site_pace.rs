@@ -47,7 +47,7 @@ impl App {
         names.dedup();
         let stored = self.read(body!(async |rx| {
             let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-            Ok(store::at(rx, &names).await?)
+            store::at(rx, &names).await
         }));
         let mut paces: HashMap<String, Vec<Pace>> = HashMap::new();
         for row in stored.await?.into_iter().filter(|row| sources.contains(&row.key.source)) {

@@ -96,13 +96,16 @@ fn end_of_aliases(name: &Name, answers: &[Record]) -> Name {
     name
 }
 
+/// Answers, and until when each is kept.
+type Kept = Cache<Query, (Arc<Said>, Instant)>;
+
 /// Name servers that validate.
 pub(super) struct Validating {
     servers: Vec<SocketAddr>,
     patience: Patience,
     /// The server that answered last: it is asked first.
     first: AtomicUsize,
-    kept: Option<(Keeping, Cache<Query, (Arc<Said>, Instant)>)>,
+    kept: Option<(Keeping, Kept)>,
 }
 
 impl Validating {

@@ -42,7 +42,9 @@ impl fmt::Debug for Credentials {
 pub struct Timeouts {
     /// Resolving the name and connecting, the reply to STARTTLS, and the TLS handshake; each. Default 30 s.
     pub connect: Duration,
-    /// The greeting, and the reply to each command. Default 60 s.
+    /// The greeting, and the reply to EHLO; each. Default 60 s.
+    pub opening: Duration,
+    /// The reply to each other command. Default 60 s.
     pub command: Duration,
     /// Writing 64 KiB of content. Default 3 min.
     pub block: Duration,
@@ -54,6 +56,7 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(30),
+            opening: Duration::from_mins(1),
             command: Duration::from_mins(1),
             block: Duration::from_mins(3),
             data_end: Duration::from_mins(10),

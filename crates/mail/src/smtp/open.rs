@@ -169,7 +169,7 @@ async fn dial(config: &RelayConfig, way: Way<'_>, with_tls: bool) -> Result<Conn
 
 /// What is said on a connection until it can take an envelope.
 async fn greet(config: &RelayConfig, tcp: TcpStream, with_tls: bool) -> Result<Connection, OpenError> {
-    let limit = config.timeouts.command;
+    let limit = config.timeouts.opening;
     let helo = match config.helo_name.as_str() {
         "" => tcp.local_addr().map_or_else(|_| "localhost".to_owned(), address_literal),
         // A name from elsewhere than `from_url` must not become a command of its own.

@@ -27,6 +27,7 @@ async fn without_a_name_we_greet_with_our_address() {
 async fn failure(script: &str) -> OpenError {
     let server = Server::run(&[script]).await;
     let mut config = server.config(Security::None);
+    config.timeouts.opening = Duration::from_millis(200);
     config.timeouts.command = Duration::from_millis(200);
     let error = Connection::open(&config).await.unwrap_err();
     assert!(error.reply.is_some() || !error.permanent);

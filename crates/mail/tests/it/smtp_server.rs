@@ -53,6 +53,7 @@ impl Server {
         config.helo_name = "client.test".to_owned();
         config.timeouts = Timeouts {
             connect: Duration::from_secs(10),
+            opening: Duration::from_secs(10),
             command: Duration::from_secs(10),
             block: Duration::from_secs(10),
             data_end: Duration::from_secs(10),

@@ -17,6 +17,10 @@ use super::sections::Hidden;
 /// The port on which mail servers take mail for their domains (RFC 5321 section 4.5.4.2).
 const SMTP: u16 = 25;
 
+/// How long a recipient's own server may take to greet. A longer wait would be right for one's own relay; of strangers, each
+/// that says nothing takes a connection from the others.
+const DIRECT_OPENING: Duration = Duration::from_mins(1);
+
 /// Most transports.
 const MOST_TRANSPORTS: usize = 50;
 /// Most routes.
@@ -122,6 +126,7 @@ impl Config {
     /// The limits that hold for every connection, and our name where none is given.
     fn with_limits(&self, mut relay: RelayConfig) -> RelayConfig {
         relay.timeouts.command = Duration::from_millis(self.delivery.reply_timeout_ms);
+        relay.timeouts.opening = relay.timeouts.command;
         relay.timeouts.data_end = Duration::from_millis(self.delivery.final_reply_timeout_ms);
         if relay.helo_name.is_empty() {
             relay.helo_name = self.host_name().unwrap_or_default();
@@ -191,6 +196,8 @@ impl Config {
             bail!("cannot be used: warmup=yes needs from, the address that warms up");
         }
         config.connection = self.with_limits(config.connection);
+        let opening = &mut config.connection.timeouts.opening;
+        *opening = DIRECT_OPENING.min(*opening);
         if config.connection.helo_name.is_empty() {
             bail!(
                 "needs a name: mail servers want to know who calls; set MAILWRIGHT_BASE_URL to a host name, or add \

@@ -201,7 +201,7 @@ mod tests {
                 ..DomainIdentity::new("ses")
             };
             assert!(keep(tx, project, domain, &known).await?);
-            assert_eq!(of(tx, project, domain).await?, [known.clone()]);
+            assert_eq!(of(tx, project, domain).await?, std::slice::from_ref(&known));
             want(tx, project, domain, "ses", NOW).await?;
             let due = DomainIdentity { due_at: Some(NOW), ..known.clone() };
             assert_eq!(all(tx, project).await?, [(domain, due)]);

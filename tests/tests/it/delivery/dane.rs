@@ -177,8 +177,8 @@ async fn a_certificate_of_an_issuer_that_dns_names_has_to_be_for_the_server_or_t
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_dns_names_goes_before_a_policy() {
     let net = Net::new().await;
-    let names = ["mx.named.example", "mta-sts.named.example", "mta-sts.unnamed.example"];
-    let certificate = Certificate::of(&names);
+    let hosts = ["mx.named.example", "mta-sts.named.example", "mta-sts.unnamed.example"];
+    let certificate = Certificate::of(&hosts);
     let https = free_port();
     let policy = "version: STSv1\nmode: enforce\nmx: mx.named.example\nmax_age: 86400\n";
     let _published = PolicyServer::start(address(9), https, &certificate, policy).await;

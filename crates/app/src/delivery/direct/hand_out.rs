@@ -13,6 +13,7 @@ use super::job::{Job, Way};
 use super::sender::Sender;
 use super::sites::Start;
 use super::visit::Visit;
+use crate::delivery::flows::Flow;
 use crate::delivery::next_hop::{NextHop, Take};
 use crate::delivery::{Delivery, claim_ref};
 
@@ -66,20 +67,21 @@ impl Direct {
         }
         let now = delivery.now();
         let mut sites = self.sites();
-        let admits =
-            |destination| sites.admits(destination, now).map_err(|until| until.map(|until| until.since(now)));
+        let admits = |flow| sites.admits_of(flow, now).map_err(|until| until.map(|until| until.since(now)));
         match hop.take_for(&delivery.app.0.delivery.dispatcher, admits) {
             Take::Wait(wait) => Err(wait),
             Take::Mail(mail, busy) => {
                 let destination = busy.destination();
-                let start = sites.begin(destination, now);
+                let project = mail.project;
+                let start = sites.begin_of(project, destination, now);
                 drop(sites);
                 let way = match start {
                     Start::No(why) => Way::No(why),
                     Start::Again => Way::Again,
                     Start::Bring { path, line, evicted, is_try } => {
                         Self::close(&delivery.tasks, evicted);
-                        Way::To(Box::new(Visit::new(self, destination, path, line, is_try)))
+                        let flow = Flow { project, destination };
+                        Way::To(Box::new(Visit::new(self, flow, path, line, is_try)))
                     }
                 };
                 Ok(Job { mail: delivery.dated(*mail), busy, way })

@@ -229,6 +229,8 @@ fn withdraw<'q>(
     }
     // what is held is held for a site, however many projects, lanes and domains it is of
     let mut left: HashMap<_, _> = rooms.iter().map(|(name, room)| (Arc::clone(name), room.keeps)).collect();
+    // and sites that do not answer must not keep the mail for others out, however many they are
+    let mut held_for_silent = sites.held_for_silent();
     let withdrawn = delivery.app.0.delivery.dispatcher.withdraw(|flow: Flow, count| {
         let path = sites.path(flow.destination)?;
         if sites.interventions.moves(flow.project, &path.site) {
@@ -240,7 +242,11 @@ fn withdraw<'q>(
             return Some(0);
         }
         let left = left.get_mut(&path.site)?.as_mut()?;
-        let kept = count.min(*left);
+        let mut kept = count.min(*left);
+        if sites.is_silent(flow.destination, now) {
+            kept = kept.min(held_for_silent);
+            held_for_silent -= kept;
+        }
         *left -= kept;
         Some(kept)
     });

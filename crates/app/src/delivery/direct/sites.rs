@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mailwright_core::ids::ProjectNumber;
 use mailwright_core::intervention::Interventions;
 use mailwright_core::pacing::limits::{Limits, limits_of};
 use mailwright_core::routing::TransportNumber;
@@ -16,7 +17,7 @@ use mailwright_mail::route::site;
 
 use super::path::{Found, NoWay, Path};
 use super::site::{Idle, Reach, Site};
-use crate::delivery::flows::Destination;
+use crate::delivery::flows::{Destination, Flow};
 
 /// How long it is remembered where mail for a domain goes. What name servers say is kept for longer, where they allow it.
 const KNOWN_FOR: Duration = Duration::from_secs(30);
@@ -24,6 +25,10 @@ const KNOWN_FOR: Duration = Duration::from_secs(30);
 const STALE_FOR: Duration = Duration::from_mins(10);
 /// Most domains of which that is remembered.
 const MOST_DOMAINS: usize = 20_000;
+/// Of so many connections, a mail is held for silent sites.
+const HELD_FOR_SILENT: usize = 8;
+/// Of the connections for sites that have not answered, one of so many is kept for projects that use none.
+const KEPT_FOR_OTHERS: usize = 8;
 
 /// What is known of a destination.
 #[derive(Debug, Clone)]
@@ -56,6 +61,8 @@ pub(super) struct Sites<L> {
     idle: usize,
     /// Mails under way to sites of which it is not known whether they answer.
     tries: usize,
+    /// Those of each project, of those with any.
+    tries_of: HashMap<ProjectNumber, usize>,
     next: u32,
     domains: HashMap<Arc<str>, (Destination, Timestamp)>,
     targets: HashMap<Destination, Target>,
@@ -77,6 +84,7 @@ impl<L> Sites<L> {
             open: 0,
             idle: 0,
             tries: 0,
+            tries_of: HashMap::new(),
             next: 0,
             domains: HashMap::new(),
             targets: HashMap::new(),
@@ -151,6 +159,36 @@ impl<L> Sites<L> {
         destination
     }
 
+    /// Whether a mail of a flow may be taken now; otherwise when that may have changed, where that is known. A project that
+    /// has tries under way leaves the last ones to those that have none.
+    pub(super) fn admits_of(&self, flow: Flow, now: Timestamp) -> Result<(), Option<Timestamp>> {
+        self.admits(flow.destination, now)?;
+        let most = self.most.div_ceil(2);
+        let is_last = self.tries >= most - most / KEPT_FOR_OTHERS;
+        if is_last && self.tries_of.contains_key(&flow.project) && !self.answers(flow.destination, now) {
+            return Err(None);
+        }
+        Ok(())
+    }
+
+    /// How many mails are held in memory at most for all sites together that are silent.
+    pub(super) fn held_for_silent(&self) -> usize {
+        self.most.div_ceil(HELD_FOR_SILENT)
+    }
+
+    /// Whether mail for the site of a destination has waited for a while without an answer.
+    pub(super) fn is_silent(&self, destination: Destination, now: Timestamp) -> bool {
+        let site = self.path(destination).and_then(|path| self.known.get(&path.site));
+        site.is_some_and(|site| site.is_silent(now))
+    }
+
+    /// Whether the site of a destination has answered lately, and its servers did not fail.
+    fn answers(&self, destination: Destination, now: Timestamp) -> bool {
+        let has_failed = self.reach.get(&destination).is_some_and(Reach::has_failed);
+        let site = self.path(destination).and_then(|path| self.known.get(&path.site));
+        !has_failed && site.is_none_or(|site| site.answers(now))
+    }
+
     /// Whether a mail for a destination may be taken now; otherwise when that may have changed, where that is known.
     pub(super) fn admits(&self, destination: Destination, now: Timestamp) -> Result<(), Option<Timestamp>> {
         let path = match self.targets.get(&destination) {
@@ -173,8 +211,33 @@ impl<L> Sites<L> {
         if self.open < self.most || self.idle > 0 { Ok(()) } else { Err(None) }
     }
 
+    /// A mail of a project for a destination was taken.
+    pub(super) fn begin_of(
+        &mut self,
+        project: ProjectNumber,
+        destination: Destination,
+        now: Timestamp,
+    ) -> Start<L> {
+        let start = self.begin(destination, now);
+        if matches!(start, Start::Bring { is_try: true, .. }) {
+            *self.tries_of.entry(project).or_default() += 1;
+        }
+        start
+    }
+
+    /// The same for [`Sites::tried`].
+    pub(super) fn tried_of(&mut self, project: ProjectNumber) {
+        self.tried();
+        if let Some(count) = self.tries_of.get_mut(&project) {
+            *count -= 1;
+            if *count == 0 {
+                self.tries_of.remove(&project);
+            }
+        }
+    }
+
     /// A mail for a destination was taken.
-    pub(super) fn begin(&mut self, destination: Destination, now: Timestamp) -> Start<L> {
+    fn begin(&mut self, destination: Destination, now: Timestamp) -> Start<L> {
         let path = match self.targets.get(&destination) {
             Some(Target::To(path)) => Arc::clone(path),
             Some(Target::No(why)) => return Start::No(*why),

@@ -281,7 +281,7 @@ fn told_apart<'r>(key: Key, applied: &'r Applied, session: &'r Session<'_>) -> (
 fn due_at(day: i64, domain: &str) -> Timestamp {
     let mut hasher = DefaultHasher::new();
     (day, domain).hash(&mut hasher);
-    let spread = (SPREAD - SETTLED_AFTER).as_millis() as u64;
+    let spread = SPREAD.saturating_sub(SETTLED_AFTER).as_millis() as u64;
     begin(day + 1).plus(SETTLED_AFTER + Duration::from_millis(hasher.finish() % spread))
 }
 

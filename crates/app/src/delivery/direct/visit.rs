@@ -10,12 +10,12 @@ use mailwright_core::time::Timestamp;
 use super::path::Path;
 use super::site::{Idle, Site};
 use super::{Direct, Line};
-use crate::delivery::flows::Destination;
+use crate::delivery::flows::Flow;
 
 /// What a mail takes up at a site, until it is dropped.
 pub(super) struct Visit {
     direct: Arc<Direct>,
-    destination: Destination,
+    flow: Flow,
     pub(super) path: Arc<Path>,
     line: Option<Line>,
     seat: Seat,
@@ -38,13 +38,13 @@ enum Seat {
 impl Visit {
     pub(super) fn new(
         direct: &Arc<Direct>,
-        destination: Destination,
+        flow: Flow,
         path: Arc<Path>,
         line: Option<Line>,
         is_try: bool,
     ) -> Self {
         let seat = if line.is_none() { Seat::Opening } else { Seat::Open };
-        Self { direct: Arc::clone(direct), destination, path, line, seat, is_tried: false, is_try }
+        Self { direct: Arc::clone(direct), flow, path, line, seat, is_tried: false, is_try }
     }
 
     /// The open connection, if there is one.
@@ -60,7 +60,7 @@ impl Visit {
 
     /// What became of the mail was said, whatever it was.
     pub(super) fn settled(&self) {
-        self.direct.sites().settled(self.destination, &self.path.site);
+        self.direct.sites().settled(self.flow.destination, &self.path.site);
     }
 
     /// Whether a domain's word is to be believed that the site blocks us.
@@ -89,14 +89,14 @@ impl Visit {
             site.reached(now);
         }
         if std::mem::take(&mut self.is_try) {
-            sites.tried();
+            sites.tried_of(self.flow.project);
         }
     }
 
     /// No connection was to be had. Returns whether that is news.
     pub(super) fn unreachable(&mut self, error: &str, now: Timestamp) -> bool {
         self.is_tried = true;
-        self.direct.sites().unreachable(self.destination, &self.path.site, error, now)
+        self.direct.sites().unreachable(self.flow.destination, &self.path.site, error, now)
     }
 
     /// The site took the mail.
@@ -132,7 +132,7 @@ impl Visit {
     fn end_of_opening(&mut self) {
         if self.seat == Seat::Opening {
             self.seat = Seat::Open;
-            self.direct.sites().opened(self.destination, &self.path.site);
+            self.direct.sites().opened(self.flow.destination, &self.path.site);
         }
     }
 }
@@ -141,9 +141,9 @@ impl Drop for Visit {
     fn drop(&mut self) {
         self.end_of_opening();
         let mut sites = self.direct.sites();
-        sites.end(self.destination);
+        sites.end(self.flow.destination);
         if self.is_try {
-            sites.tried();
+            sites.tried_of(self.flow.project);
         }
         if !self.is_tried
             && let Some(site) = sites.site(&self.path.site)

@@ -21,7 +21,7 @@ use super::project_news::News;
 use super::refusals::Refusals;
 use super::state::State;
 use crate::delivery::dispatcher::{Dispatcher, Popped};
-use crate::delivery::flows::Destination;
+use crate::delivery::flows::{Destination, Flow};
 use crate::metrics::Metrics;
 use crate::settings::DeliverySettings;
 
@@ -179,7 +179,7 @@ impl NextHop {
     pub(in crate::delivery) fn take_for(
         self: &Arc<Self>,
         dispatcher: &Dispatcher,
-        mut admits: impl FnMut(Destination) -> Result<(), Option<Duration>>,
+        mut admits: impl FnMut(Flow) -> Result<(), Option<Duration>>,
     ) -> Take {
         let now = self.now();
         let mut state = self.state();
@@ -197,9 +197,7 @@ impl NextHop {
                     None
                 }
             },
-            |destination| {
-                destination.transport == self.transport && admits(destination).map_err(after).is_ok()
-            },
+            |flow| flow.destination.transport == self.transport && admits(flow).map_err(after).is_ok(),
         );
         let Some(Popped { lane, destination, mail }) = found else {
             return Take::Wait(soonest.get());

@@ -54,9 +54,9 @@ impl Tried {
 /// Brings a report to its URL. Returns whether it arrived, where that is decided.
 pub(super) async fn post(app: &App, post: Post) -> Option<bool> {
     let host = url_host(&post.url);
-    let tries = u32::try_from(post.attempts - 1).unwrap_or_default();
+    let earlier = u32::try_from(post.attempts - 1).unwrap_or_default();
     let answer = ask(app, &post).await;
-    let due_at = app.clock().now().plus(PAUSES.after(tries));
+    let due_at = app.clock().now().plus(PAUSES.after(earlier));
     let tried = Tried::of(&answer).in_time(due_at, post.first_at);
     match &tried {
         Tried::Taken => {}

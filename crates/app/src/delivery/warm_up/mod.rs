@@ -202,7 +202,7 @@ impl WarmUps {
                 state.give_back(ask.mail.id);
             }
             let asks = asks.iter().map(|ask| (ask.mail.id, ask.mail.project, ask.subjects.clone())).collect();
-            Work { asks, is_urgent, ..self.due(&mut state) }
+            Work { asks, is_urgent, ..Self::due(&mut state) }
         };
         let done = self.count(delivery, work).await;
         let mut admitted = Vec::with_capacity(asks.len());
@@ -220,7 +220,7 @@ impl WarmUps {
     }
 
     /// What is to be written, without mails that ask.
-    fn due(&self, state: &mut State) -> Work {
+    fn due(state: &mut State) -> Work {
         let (owed, blocked) = (std::mem::take(&mut state.owed), std::mem::take(&mut state.blocked));
         Work { owed, blocked, ..Work::default() }
     }
@@ -373,7 +373,7 @@ pub(super) async fn run(delivery: Arc<Delivery>) {
         let work = {
             let warm_up = &delivery.warm_up;
             let mut state = warm_up.state();
-            warm_up.due(&mut state)
+            WarmUps::due(&mut state)
         };
         if !work.owed.is_empty() || !work.blocked.is_empty() {
             delivery.warm_up.count(&delivery, work).await;

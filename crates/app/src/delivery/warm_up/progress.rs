@@ -30,7 +30,7 @@ impl App {
         let (mut found, mut after) = (Vec::new(), String::new());
         loop {
             let from = after.clone();
-            let page = self.read(body!(async |rx| Ok(store::all(rx, &from, PAGE).await?))).await?;
+            let page = self.read(body!(async |rx| store::all(rx, &from, PAGE).await)).await?;
             let Some(last) = page.last() else { return Ok(found) };
             after.clone_from(&last.subject);
             found.extend(page.into_iter().filter_map(|row| {

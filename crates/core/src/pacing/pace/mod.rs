@@ -83,9 +83,11 @@ impl Pace {
 
     /// Why nothing is tried now, and until when.
     pub fn stands_still(&self, now: Timestamp) -> Option<Wait> {
-        if now < self.blocked_until {
+        // a time further away is from before the clock was set back
+        let holds = |until: Timestamp, longest: Duration| now < until && until.since(now) <= longest;
+        if holds(self.blocked_until, PAUSES.longest) {
             Some(Wait { reason: PaceReason::Blocked, until: self.blocked_until })
-        } else if now < self.rest_until {
+        } else if holds(self.rest_until, RESTS.longest) {
             Some(Wait { reason: PaceReason::Resting, until: self.rest_until })
         } else {
             None

@@ -15,6 +15,8 @@ const SECONDS_HELD: f64 = 10.0;
 /// second of the rest are looked at again, from a second on, and the later the longer it has not answered.
 const UNHEARD_HELD: usize = 8;
 const UNHEARD_SPEED: f64 = 100.0;
+/// After so long without an answer, one mail is held for a site.
+const SILENT_AFTER: Duration = Duration::from_secs(2);
 /// The longest time until mail is looked at again of which it is not known when it may leave.
 const LONGEST: Duration = Duration::from_mins(1);
 /// The shortest rest for which mails do not wait in memory.
@@ -39,6 +41,11 @@ impl Room {
 }
 
 impl<L> Site<L> {
+    /// Whether mail for it has waited for a while without an answer.
+    pub(in crate::delivery::direct) fn is_silent(&self, now: Timestamp) -> bool {
+        !self.answers(now) && self.busy_since.is_some_and(|since| now.since(since) > SILENT_AFTER)
+    }
+
     /// What it takes for now.
     pub(in crate::delivery::direct) fn room(&self, now: Timestamp) -> Room {
         let stands = self.stands_until(now);
@@ -52,7 +59,7 @@ impl<L> Site<L> {
             (Some(until), _) if until.since(now) > LONG => Some(0),
             (Some(_), _) => Some(FEWEST_HELD),
             (None, Some(rate)) => Some(((rate * SECONDS_HELD / 2.0).ceil() as usize).max(2)),
-            (None, None) if is_unheard => Some(UNHEARD_HELD),
+            (None, None) if is_unheard => Some(if self.is_silent(now) { 1 } else { UNHEARD_HELD }),
             (None, None) if is_known => Some(((speed * SECONDS_HELD) as usize).max(FEWEST_HELD)),
             (None, None) => None,
         };

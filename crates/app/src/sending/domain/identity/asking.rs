@@ -91,8 +91,7 @@ struct Key {
 
 impl Current {
     fn wanted(&self, way: IdentityWay) -> Wanted {
-        let keys =
-            Keys { first: self.first.named(), second: self.second.as_ref().map(|second| second.named()) };
+        let keys = Keys { first: self.first.named(), second: self.second.as_ref().map(Key::named) };
         wanted(way, &self.findings, keys)
     }
 

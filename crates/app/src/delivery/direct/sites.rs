@@ -4,6 +4,8 @@
 //! A **destination** is a set of mail servers; domains with the same servers have the same one. Each is at a **site**, whose
 //! pace holds for all its destinations. A connection is used again for a destination that its server is one of.
 
+mod reaching;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +19,7 @@ use mailwright_mail::route::site;
 
 use super::path::{Found, NoWay, Path};
 use super::site::{Idle, Reach, Site};
-use crate::delivery::flows::{Destination, Flow};
+use crate::delivery::flows::Destination;
 
 /// How long it is remembered where mail for a domain goes. What name servers say is kept for longer, where they allow it.
 const KNOWN_FOR: Duration = Duration::from_secs(30);
@@ -25,10 +27,6 @@ const KNOWN_FOR: Duration = Duration::from_secs(30);
 const STALE_FOR: Duration = Duration::from_mins(10);
 /// Most domains of which that is remembered.
 const MOST_DOMAINS: usize = 20_000;
-/// Of so many connections, a mail is held for silent sites.
-const HELD_FOR_SILENT: usize = 8;
-/// Of the connections for sites that have not answered, one of so many is kept for projects that use none.
-const KEPT_FOR_OTHERS: usize = 8;
 
 /// What is known of a destination.
 #[derive(Debug, Clone)]
@@ -159,36 +157,6 @@ impl<L> Sites<L> {
         destination
     }
 
-    /// Whether a mail of a flow may be taken now; otherwise when that may have changed, where that is known. A project that
-    /// has tries under way leaves the last ones to those that have none.
-    pub(super) fn admits_of(&self, flow: Flow, now: Timestamp) -> Result<(), Option<Timestamp>> {
-        self.admits(flow.destination, now)?;
-        let most = self.most.div_ceil(2);
-        let is_last = self.tries >= most - most / KEPT_FOR_OTHERS;
-        if is_last && self.tries_of.contains_key(&flow.project) && !self.answers(flow.destination, now) {
-            return Err(None);
-        }
-        Ok(())
-    }
-
-    /// How many mails are held in memory at most for all sites together that are silent.
-    pub(super) fn held_for_silent(&self) -> usize {
-        self.most.div_ceil(HELD_FOR_SILENT)
-    }
-
-    /// Whether mail for the site of a destination has waited for a while without an answer.
-    pub(super) fn is_silent(&self, destination: Destination, now: Timestamp) -> bool {
-        let site = self.path(destination).and_then(|path| self.known.get(&path.site));
-        site.is_some_and(|site| site.is_silent(now))
-    }
-
-    /// Whether the site of a destination has answered lately, and its servers did not fail.
-    fn answers(&self, destination: Destination, now: Timestamp) -> bool {
-        let has_failed = self.reach.get(&destination).is_some_and(Reach::has_failed);
-        let site = self.path(destination).and_then(|path| self.known.get(&path.site));
-        !has_failed && site.is_none_or(|site| site.answers(now))
-    }
-
     /// Whether a mail for a destination may be taken now; otherwise when that may have changed, where that is known.
     pub(super) fn admits(&self, destination: Destination, now: Timestamp) -> Result<(), Option<Timestamp>> {
         let path = match self.targets.get(&destination) {
@@ -209,31 +177,6 @@ impl<L> Sites<L> {
             return Err(None);
         }
         if self.open < self.most || self.idle > 0 { Ok(()) } else { Err(None) }
-    }
-
-    /// A mail of a project for a destination was taken.
-    pub(super) fn begin_of(
-        &mut self,
-        project: ProjectNumber,
-        destination: Destination,
-        now: Timestamp,
-    ) -> Start<L> {
-        let start = self.begin(destination, now);
-        if matches!(start, Start::Bring { is_try: true, .. }) {
-            *self.tries_of.entry(project).or_default() += 1;
-        }
-        start
-    }
-
-    /// The same for [`Sites::tried`].
-    pub(super) fn tried_of(&mut self, project: ProjectNumber) {
-        self.tried();
-        if let Some(count) = self.tries_of.get_mut(&project) {
-            *count -= 1;
-            if *count == 0 {
-                self.tries_of.remove(&project);
-            }
-        }
     }
 
     /// A mail for a destination was taken.
@@ -282,44 +225,6 @@ impl<L> Sites<L> {
         self.open = self.open.saturating_sub(1);
         self.idle -= 1;
         Some(line)
-    }
-
-    /// The connection that was being opened for a destination is there, or there is none to be had.
-    pub(super) fn opened(&mut self, destination: Destination, site: &str) {
-        if let Some(site) = self.known.get_mut(site) {
-            site.opened();
-        }
-        if let Some(reach) = self.reach.get_mut(&destination) {
-            reach.opened();
-        }
-    }
-
-    /// What became of a mail for a destination was said.
-    pub(super) fn settled(&mut self, destination: Destination, site: &str) {
-        if let Some(site) = self.known.get_mut(site) {
-            site.settled();
-        }
-        if let Some(reach) = self.reach.get_mut(&destination) {
-            reach.settled();
-        }
-    }
-
-    /// No server of a destination gave a connection, or it was lost. Returns whether that is news.
-    pub(super) fn unreachable(
-        &mut self,
-        destination: Destination,
-        site: &str,
-        error: &str,
-        now: Timestamp,
-    ) -> bool {
-        let Some(site) = self.known.get_mut(site) else { return false };
-        let reach = self.reach.entry(destination).or_default();
-        site.unreachable((destination.number, reach), error, now)
-    }
-
-    /// Until when the servers of a destination are left alone, which could not be reached, and why.
-    pub(super) fn rests(&self, destination: Destination, now: Timestamp) -> Option<(Timestamp, &str)> {
-        self.reach.get(&destination)?.rests(now)
     }
 
     /// A mail to a site of which it was not known whether it answers is no longer under way, or the site has answered.

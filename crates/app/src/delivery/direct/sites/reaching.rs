@@ -1,0 +1,115 @@
+//! Whether the servers of destinations can be reached, and what those take up that do not answer.
+
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::time::Timestamp;
+
+use super::{Reach, Sites, Start};
+use crate::delivery::flows::{Destination, Flow};
+
+/// Of so many connections, a mail is held for silent sites.
+const HELD_FOR_SILENT: usize = 8;
+/// Of the connections for sites that have not answered, one of so many is kept for projects that use none.
+const KEPT_FOR_OTHERS: usize = 8;
+
+impl<L> Sites<L> {
+    /// Whether a mail of a flow may be taken now; otherwise when that may have changed, where that is known. A project that
+    /// has tries under way leaves the last ones to those that have none.
+    pub(in crate::delivery::direct) fn admits_of(
+        &self,
+        flow: Flow,
+        now: Timestamp,
+    ) -> Result<(), Option<Timestamp>> {
+        self.admits(flow.destination, now)?;
+        let most = self.most.div_ceil(2);
+        let is_last = self.tries >= most - most / KEPT_FOR_OTHERS;
+        if is_last && self.tries_of.contains_key(&flow.project) && !self.answers(flow.destination, now) {
+            return Err(None);
+        }
+        Ok(())
+    }
+
+    /// How many mails are held in memory at most for all sites together that are silent.
+    pub(in crate::delivery::direct) fn held_for_silent(&self) -> usize {
+        self.most.div_ceil(HELD_FOR_SILENT)
+    }
+
+    /// Whether mail for the site of a destination has waited for a while without an answer.
+    pub(in crate::delivery::direct) fn is_silent(&self, destination: Destination, now: Timestamp) -> bool {
+        let site = self.path(destination).and_then(|path| self.known.get(&path.site));
+        site.is_some_and(|site| site.is_silent(now))
+    }
+
+    /// Whether the site of a destination has answered lately, and its servers did not fail.
+    fn answers(&self, destination: Destination, now: Timestamp) -> bool {
+        let has_failed = self.reach.get(&destination).is_some_and(Reach::has_failed);
+        let site = self.path(destination).and_then(|path| self.known.get(&path.site));
+        !has_failed && site.is_none_or(|site| site.answers(now))
+    }
+
+    /// A mail of a project for a destination was taken.
+    pub(in crate::delivery::direct) fn begin_of(
+        &mut self,
+        project: ProjectNumber,
+        destination: Destination,
+        now: Timestamp,
+    ) -> Start<L> {
+        let start = self.begin(destination, now);
+        if matches!(start, Start::Bring { is_try: true, .. }) {
+            *self.tries_of.entry(project).or_default() += 1;
+        }
+        start
+    }
+
+    /// The same for [`Sites::tried`].
+    pub(in crate::delivery::direct) fn tried_of(&mut self, project: ProjectNumber) {
+        self.tried();
+        if let Some(count) = self.tries_of.get_mut(&project) {
+            *count -= 1;
+            if *count == 0 {
+                self.tries_of.remove(&project);
+            }
+        }
+    }
+
+    /// The connection that was being opened for a destination is there, or there is none to be had.
+    pub(in crate::delivery::direct) fn opened(&mut self, destination: Destination, site: &str) {
+        if let Some(site) = self.known.get_mut(site) {
+            site.opened();
+        }
+        if let Some(reach) = self.reach.get_mut(&destination) {
+            reach.opened();
+        }
+    }
+
+    /// What became of a mail for a destination was said.
+    pub(in crate::delivery::direct) fn settled(&mut self, destination: Destination, site: &str) {
+        if let Some(site) = self.known.get_mut(site) {
+            site.settled();
+        }
+        if let Some(reach) = self.reach.get_mut(&destination) {
+            reach.settled();
+        }
+    }
+
+    /// No server of a destination gave a connection, or it was lost. Returns whether that is news.
+    pub(in crate::delivery::direct) fn unreachable(
+        &mut self,
+        destination: Destination,
+        site: &str,
+        error: &str,
+        now: Timestamp,
+    ) -> bool {
+        let Some(site) = self.known.get_mut(site) else { return false };
+        let reach = self.reach.entry(destination).or_default();
+        site.unreachable((destination.number, reach), error, now)
+    }
+
+    /// Until when the servers of a destination are left alone, which could not be reached, and why.
+    pub(in crate::delivery::direct) fn rests(
+        &self,
+        destination: Destination,
+        now: Timestamp,
+    ) -> Option<(Timestamp, &str)> {
+        self.reach.get(&destination)?.rests(now)
+    }
+}

@@ -160,7 +160,11 @@ both_engines! {
 
     async fn a_mail_that_did_not_leave_is_not_counted(engine: Engine) {
         let net = Net::new().await;
-        let app = net.app(engine).env("MAILWRIGHT_DELIVERY_RETRY_BASE_MS", "600000").start().await;
+        let long = "600000";
+        let app = net.app(engine)
+            .env("MAILWRIGHT_DELIVERY_RETRY_BASE_MS", long)
+            .env("MAILWRIGHT_DELIVERY_RETRY_MAX_MS", long)
+            .start().await;
         let busy = send_many(&app, 10, "busy.example").await;
         app.eventually("all are put off", async || {
             for id in &busy {

@@ -4,14 +4,13 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use mailwright_core::email::EmailStatus;
 use mailwright_core::ids::InterventionId;
 use mailwright_core::intervention::{Intervention, InterventionKind, Scope};
 use mailwright_core::time::Clock;
 use mailwright_store::delivery::intervention;
-use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::{Db, args, body};
 
+use super::delivery::sent;
 use super::send::{self, To};
 use super::{Bench, complain};
 use crate::engine::Database;
@@ -54,15 +53,15 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
 
     let db = site.database.open()?;
     let server = deliver(bench, &site.database, &sink, &names).await?;
-    let (first, began) = (sent(&db, &site).await?, Instant::now());
+    let (first, began) = ((sent(site.project, &db).await? as f64), Instant::now());
     tokio::time::sleep(MEASURED).await;
-    let free = (sent(&db, &site).await? - first) / began.elapsed().as_secs_f64();
+    let free = ((sent(site.project, &db).await? as f64) - first) / began.elapsed().as_secs_f64();
     bench.add(CASE, format!("mails to {SITES} sites, {waiting} waiting"), free, Unit::PerSecond, |line| line);
 
-    let (first, began) = (sent(&db, &site).await?, Instant::now());
+    let (first, began) = ((sent(site.project, &db).await? as f64), Instant::now());
     pause(&db).await?;
     let aside = until_put_aside(&db, &site, &server).await?;
-    let handled = aside + sent(&db, &site).await? - first;
+    let handled = aside + (sent(site.project, &db).await? as f64) - first;
     let claimed = handled / began.elapsed().as_secs_f64();
     bench.add(
         CASE,
@@ -85,8 +84,8 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     let more = bench.options.mails();
     fill(bench, &site, To::LastDomains { of: SITES, after: PAUSED }, more).await?;
     let server = deliver(bench, &site.database, &sink, &names).await?;
-    let (first, began) = (sent(&db, &site).await?, Instant::now());
-    while sent(&db, &site).await? - first < more as f64 {
+    let (first, began) = ((sent(site.project, &db).await? as f64), Instant::now());
+    while (sent(site.project, &db).await? as f64) - first < more as f64 {
         ensure!(began.elapsed() < PATIENCE, "mail for free sites is stuck:\n{}", server.last_words());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -182,12 +181,4 @@ async fn until_put_aside(db: &Db, site: &Site, server: &Server) -> Result<f64> {
         ensure!(began.elapsed() < PATIENCE, "paused mail is not put aside:\n{}", server.last_words());
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
-}
-
-/// Mails that were ever sent, by the sum that is kept of them.
-async fn sent(db: &Db, site: &Site) -> Result<f64> {
-    let project = site.project;
-    let sums = db.read(body!(async |rx| counter::values(rx, project, Counter::Email).await)).await?;
-    let sent = sums.iter().find(|(name, _)| name == EmailStatus::Sent.as_str());
-    Ok(sent.map_or(0.0, |(_, count)| *count as f64))
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use mailwright_core::email::EmailStatus;
+use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::{Connection, RelayConfig, Security};
@@ -189,7 +190,7 @@ async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str, way: Way) -> R
         ])
         .await?;
     let db = bench.site.database.open()?;
-    let before = sent(bench, &db).await?;
+    let before = sent(bench.site.project, &db).await?;
     let to = match way {
         Way::Relay => To::Contacts,
         Way::Sites => To::Domains(SITES),
@@ -206,7 +207,7 @@ async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str, way: Way) -> R
     let (mut last, mut moved) = (0, Instant::now());
     while last < mails {
         tokio::time::sleep(Duration::from_millis(20)).await;
-        let now = sent(bench, &db).await? - before;
+        let now = sent(bench.site.project, &db).await? - before;
         if now > last {
             (last, moved) = (now, Instant::now());
         }
@@ -234,8 +235,7 @@ async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str, way: Way) -> R
 }
 
 /// Mails that were ever sent, by the sum that is kept of them.
-async fn sent(bench: &Bench<'_>, db: &Db) -> Result<u64> {
-    let project = bench.site.project;
+pub(super) async fn sent(project: ProjectNumber, db: &Db) -> Result<u64> {
     let sums = db.read(body!(async |rx| counter::values(rx, project, Counter::Email).await)).await?;
     let sent =
         sums.iter().find(|(name, _)| name == EmailStatus::Sent.as_str()).map_or(0, |(_, count)| *count);

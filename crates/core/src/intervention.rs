@@ -70,7 +70,7 @@ pub struct Waiting<'m> {
 }
 
 /// Who an operator is in [`Intervention::created_by`].
-const OPERATOR: &str = "operator";
+pub const OPERATOR: &str = "operator";
 
 impl Intervention {
     /// Whether an operator wanted it, rather than the project.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mailwright_mail::smtp::{Connection, ContentError, EnvelopeError, Reply, Security, Stage};
 
-use crate::smtp_server::Server;
+use crate::smtp_server::{Server, envelope, open};
 
 /// How a session begins with a server that pipelines, and with one that does not.
 const PIPELINING: &str = "S: 220 hi\nC: EHLO client.test\nS: 250-hi\nS: 250-SIZE 1000\nS: 250 PIPELINING\n";
@@ -13,14 +13,6 @@ const GROUP: &str = "C: MAIL FROM:<a@example.com> SIZE=7\nC: RCPT TO:<b@example.
 /// The same without DATA, which is asked for by itself after a refusal.
 const ENVELOPE: &str = "C: MAIL FROM:<a@example.com> SIZE=7\nC: RCPT TO:<b@example.org>\n";
 const QUIT: &str = "C: QUIT\nS: 221 bye\n";
-
-async fn open(server: &Server) -> Connection {
-    Connection::open(&server.config(Security::None)).await.unwrap()
-}
-
-async fn envelope(connection: &mut Connection) -> Result<(), EnvelopeError> {
-    connection.envelope("a@example.com", "b@example.org", 7).await
-}
 
 /// A connection after `script`, with the envelope accepted.
 async fn accepted(script: &str) -> (Server, Connection) {

@@ -2,21 +2,13 @@
 
 use mailwright_mail::smtp::{Connection, ContentError, EnvelopeError, Reply, Security, Stage};
 
-use crate::smtp_server::Server;
+use crate::smtp_server::{Server, envelope, open};
 
 /// How a session begins with a server that takes chunks.
 const HELLO: &str = "S: 220 hi\nC: EHLO client.test\nS: 250-hi\nS: 250-PIPELINING\nS: 250 CHUNKING\n";
 const ENVELOPE: &str = "C: MAIL FROM:<a@example.com>\nC: RCPT TO:<b@example.org>\n";
 const TAKEN: &str = "S: 250 ok\nS: 250 ok\n";
 const QUIT: &str = "C: QUIT\nS: 221 bye\n";
-
-async fn open(server: &Server) -> Connection {
-    Connection::open(&server.config(Security::None)).await.unwrap()
-}
-
-async fn envelope(connection: &mut Connection) -> Result<(), EnvelopeError> {
-    connection.envelope("a@example.com", "b@example.org", 7).await
-}
 
 /// A connection after `script`, with the envelope accepted.
 async fn accepted(script: &str) -> (Server, Connection) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mailwright_mail::smtp::{RelayConfig, Security, Timeouts};
+use mailwright_mail::smtp::{Connection, EnvelopeError, RelayConfig, Security, Timeouts};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -218,4 +218,14 @@ impl Session<'_> {
         }
         self.input.clear();
     }
+}
+
+/// A connection to the server, in plain text.
+pub(crate) async fn open(server: &Server) -> Connection {
+    Connection::open(&server.config(Security::None)).await.unwrap()
+}
+
+/// The envelope of a message of 7 bytes.
+pub(crate) async fn envelope(connection: &mut Connection) -> Result<(), EnvelopeError> {
+    connection.envelope("a@example.com", "b@example.org", 7).await
 }

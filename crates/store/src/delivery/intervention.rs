@@ -2,7 +2,7 @@
 //! ([`mailwright_core::intervention`]). Mail that is paused names its intervention, so that it is found when that ends.
 
 use mailwright_core::ids::{InterventionId, ProjectNumber};
-use mailwright_core::intervention::{Intervention, InterventionKind, Scope};
+use mailwright_core::intervention::{Intervention, InterventionKind, OPERATOR, Scope};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
@@ -42,9 +42,9 @@ pub async fn mark(rx: &mut Rx<'_>) -> Result<(i64, i64)> {
 /// How many there are of the operator, and of projects.
 pub async fn counts(rx: &mut Rx<'_>) -> Result<(i64, i64)> {
     rx.one(
-        "select coalesce(sum(case when created_by = 'operator' then 1 else 0 end), 0), \
-         coalesce(sum(case when created_by = 'operator' then 0 else 1 end), 0) from interventions",
-        &[],
+        "select coalesce(sum(case when created_by = $1 then 1 else 0 end), 0), \
+         coalesce(sum(case when created_by = $1 then 0 else 1 end), 0) from interventions",
+        args![OPERATOR],
         |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await

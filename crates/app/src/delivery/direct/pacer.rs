@@ -19,7 +19,7 @@ use mailwright_store::sending::email::{self, Claimed, Parked};
 
 use super::Direct;
 use super::site::Slow;
-use super::site::room::Room;
+use super::site::room::{LONG, Room};
 use crate::delivery::dispatcher::Taken;
 use crate::delivery::flows::{Destination, Flow};
 use crate::delivery::outcome::Via;
@@ -37,8 +37,6 @@ const MOST_STEPS: usize = 250;
 const TIDIED_EVERY: Duration = Duration::from_secs(30);
 /// How often the metrics are written.
 const MEASURED_EVERY: Duration = Duration::from_secs(5);
-/// The shortest time for which mail for servers that cannot be reached does not wait in memory.
-const LONG: Duration = Duration::from_secs(1);
 /// The longest time until mail is looked at again that waits for a site.
 const HORIZON: Duration = Duration::from_mins(15);
 

@@ -169,11 +169,9 @@ impl<L> Sites<L> {
         }
         let site = self.known.get(&path.site).ok_or(None)?;
         site.admits(now)?;
-        let reach = self.reach.get(&destination);
-        reach.map_or(Ok(()), |reach| reach.admits(now))?;
-        let answers = site.answers(now) && !reach.is_some_and(Reach::has_failed);
+        self.reach.get(&destination).map_or(Ok(()), |reach| reach.admits(now))?;
         // servers that never answer must not take all the workers
-        if self.tries >= self.most.div_ceil(2) && !answers {
+        if self.tries >= self.most_tries() && !self.answers(destination, now) {
             return Err(None);
         }
         if self.open < self.most || self.idle > 0 { Ok(()) } else { Err(None) }
@@ -186,10 +184,9 @@ impl<L> Sites<L> {
             Some(Target::No(why)) => return Start::No(*why),
             Some(Target::Asked) | None => return Start::Again,
         };
+        let is_try = !self.answers(destination, now);
         let Some(site) = self.known.get_mut(&path.site) else { return Start::Again };
         *self.begun.entry(destination).or_default() += 1;
-        let has_failed = self.reach.get(&destination).is_some_and(Reach::has_failed);
-        let is_try = has_failed || !site.answers(now);
         self.tries += usize::from(is_try);
         site.begin();
         // the last one that was used, so that those that are not needed become old
@@ -269,7 +266,7 @@ impl<L> Sites<L> {
 
     /// Until when the site of a destination blocks us, as far as is known.
     pub(super) fn blocked_until(&self, destination: Destination, now: Timestamp) -> Option<Timestamp> {
-        self.known.get(&self.path(destination)?.site)?.blocked_until(now)
+        self.site_of(destination)?.blocked_until(now)
     }
 
     /// The path of a destination, where it has one.

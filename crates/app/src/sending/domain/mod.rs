@@ -80,21 +80,23 @@ impl App {
         name: DomainName,
     ) -> Result<DomainWithRecords> {
         // nobody learns by what is refused anyway which domains are near one of a disabled project
-        let number = project.number;
-        let known = self.read(body!(async |rx| store::all(rx, number).await)).await?;
-        if known.iter().any(|domain| domain.name == name) {
-            return Err(taken(&name));
-        }
-        if known.len() >= MOST_DOMAINS {
-            return Err(too_many());
-        }
-        self.check_claim(number, &name).await?;
+        self.check_can_add(project.number, &name).await?;
+        self.check_claim(project.number, &name).await?;
         let (domain, keys) = self.create_domain(project.number, actor, name, false).await?;
         // captured mail leaves nothing, so nothing has to be proved
         if !self.mail_leaves() {
             return self.verify_domain(project, domain.id).await;
         }
         Ok(self.with_records(domain, keys, Vec::new()))
+    }
+
+    /// Refuses a name that the project has, and any where it has as many as it may.
+    async fn check_can_add(&self, project: ProjectNumber, name: &DomainName) -> Result<()> {
+        let known = self.read(body!(async |rx| store::all(rx, project).await)).await?;
+        if known.iter().any(|domain| domain.name == *name) {
+            return Err(taken(name));
+        }
+        if known.len() >= MOST_DOMAINS { Err(too_many()) } else { Ok(()) }
     }
 
     /// Makes keys and stores the domain; returns it with its further keys. `vouched`: the operator answers for it.
@@ -107,13 +109,7 @@ impl App {
     ) -> Result<(Domain, Vec<FurtherKey>)> {
         // a key costs a second of a processor, so what cannot be added is refused before
         let _place = self.0.sending.key_pool.place(project)?.wait().await;
-        let known = self.read(body!(async |rx| store::all(rx, project).await)).await?;
-        if known.iter().any(|domain| domain.name == name) {
-            return Err(taken(&name));
-        }
-        if known.len() >= MOST_DOMAINS {
-            return Err(too_many());
-        }
+        self.check_can_add(project, &name).await?;
         let kind = self.settings().domains.key_type;
         let (sealed, public_key) = self.sealed_key(kind).await?;
         let mut further = Vec::new();

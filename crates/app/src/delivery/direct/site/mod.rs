@@ -85,8 +85,8 @@ pub(super) struct Site<L> {
     reach: Reach,
     /// The sets of servers that could not be reached since it answered last.
     silent: HashSet<u32>,
-    /// Until when the servers are left alone that failed last, and why, to be shown.
-    shown: (Timestamp, String),
+    /// Until when the servers are left alone that failed last, to be shown.
+    shown_until: Timestamp,
     /// Until when it counts as one that answers, and when it answered last.
     answers_until: Timestamp,
     answered_at: Option<Timestamp>,
@@ -119,7 +119,7 @@ impl<L> Site<L> {
             idle: VecDeque::new(),
             reach: Reach::default(),
             silent: HashSet::new(),
-            shown: (Timestamp(0), String::new()),
+            shown_until: Timestamp(0),
             answers_until: Timestamp(0),
             answered_at: None,
             accusers: Vec::new(),
@@ -192,7 +192,7 @@ impl<L> Site<L> {
     /// What became of a mail was said, whatever it was: the site can be reached, and does not lose what it is given.
     pub(super) fn settled(&mut self) {
         self.reach.settled();
-        self.shown.0 = Timestamp(0);
+        self.shown_until = Timestamp(0);
     }
 
     /// Whether one domain's word is to be believed that the site blocks us: one of several at a site where many are, such
@@ -237,8 +237,8 @@ impl<L> Site<L> {
     ) -> bool {
         let answered_lately = self.answered_at.is_some_and(|at| now.since(at) < LATELY);
         let (counts, is_news) = reach.failed(error, if answered_lately { MISSES - 1 } else { 0 }, now);
-        if let Some((until, error)) = reach.rests(now).filter(|_| counts) {
-            self.shown = (until, error.to_owned());
+        if let Some((until, _)) = reach.rests(now).filter(|_| counts) {
+            self.shown_until = until;
             self.silent.insert(servers);
         }
         if self.silent.len() >= SILENT {
@@ -320,7 +320,7 @@ impl<L> Site<L> {
 
     /// What the metrics show of it, given its name and how many mails are held for it.
     pub(super) fn figures(&self, name: &str, held: usize, now: Timestamp) -> SiteFigures {
-        let state = match (now < self.shown.0, self.wait.map(|wait| wait.reason)) {
+        let state = match (now < self.shown_until, self.wait.map(|wait| wait.reason)) {
             (true, _) => SiteState::Unreachable,
             (false, Some(PaceReason::Blocked)) => SiteState::Blocked,
             (false, Some(PaceReason::Resting)) => SiteState::Resting,

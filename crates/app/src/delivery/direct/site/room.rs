@@ -20,7 +20,7 @@ const SILENT_AFTER: Duration = Duration::from_secs(2);
 /// The longest time until mail is looked at again of which it is not known when it may leave.
 const LONGEST: Duration = Duration::from_mins(1);
 /// The shortest rest for which mails do not wait in memory.
-const LONG: Duration = Duration::from_secs(1);
+pub(in crate::delivery::direct) const LONG: Duration = Duration::from_secs(1);
 
 /// What a site takes for now.
 #[derive(Debug, Clone, PartialEq)]

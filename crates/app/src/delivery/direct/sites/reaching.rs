@@ -3,7 +3,7 @@
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 
-use super::{Reach, Sites, Start};
+use super::{Reach, Site, Sites, Start};
 use crate::delivery::flows::{Destination, Flow};
 
 /// Of so many connections, a mail is held for silent sites.
@@ -20,7 +20,7 @@ impl<L> Sites<L> {
         now: Timestamp,
     ) -> Result<(), Option<Timestamp>> {
         self.admits(flow.destination, now)?;
-        let most = self.most.div_ceil(2);
+        let most = self.most_tries();
         let is_last = self.tries >= most - most / KEPT_FOR_OTHERS;
         if is_last && self.tries_of.contains_key(&flow.project) && !self.answers(flow.destination, now) {
             return Err(None);
@@ -35,15 +35,23 @@ impl<L> Sites<L> {
 
     /// Whether mail for the site of a destination has waited for a while without an answer.
     pub(in crate::delivery::direct) fn is_silent(&self, destination: Destination, now: Timestamp) -> bool {
-        let site = self.path(destination).and_then(|path| self.known.get(&path.site));
-        site.is_some_and(|site| site.is_silent(now))
+        self.site_of(destination).is_some_and(|site| site.is_silent(now))
     }
 
     /// Whether the site of a destination has answered lately, and its servers did not fail.
-    fn answers(&self, destination: Destination, now: Timestamp) -> bool {
+    pub(super) fn answers(&self, destination: Destination, now: Timestamp) -> bool {
         let has_failed = self.reach.get(&destination).is_some_and(Reach::has_failed);
-        let site = self.path(destination).and_then(|path| self.known.get(&path.site));
-        !has_failed && site.is_none_or(|site| site.answers(now))
+        !has_failed && self.site_of(destination).is_none_or(|site| site.answers(now))
+    }
+
+    /// The site of a destination, where it is known.
+    pub(super) fn site_of(&self, destination: Destination) -> Option<&Site<L>> {
+        self.known.get(&self.path(destination)?.site)
+    }
+
+    /// Most mails under way to sites of which it is not known whether they answer.
+    pub(super) fn most_tries(&self) -> usize {
+        self.most.div_ceil(2)
     }
 
     /// A mail of a project for a destination was taken.

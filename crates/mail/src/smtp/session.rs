@@ -100,6 +100,18 @@ impl Connection {
         self.capabilities.max_size
     }
 
+    /// Whether content goes by BDAT.
+    pub fn sends_chunks(&self) -> bool {
+        self.capabilities.chunking
+    }
+
+    /// Has the content of messages that follow go by DATA. It does nothing while the server waits for content.
+    pub fn stop_chunking(&mut self) {
+        if self.is_reusable() {
+            self.capabilities.chunking = false;
+        }
+    }
+
     /// Announces a message of `size` bytes from `mail_from` (empty for the null sender) to `rcpt_to`. After `Ok` the
     /// server waits for [`Connection::content`].
     ///

@@ -117,3 +117,23 @@ async fn without_chunks_where_they_are_not_wanted() {
     connection.quit().await;
     assert_eq!(server.contents().await, ["..x\r\n"]);
 }
+
+#[tokio::test]
+async fn chunks_can_be_given_up_between_messages() {
+    let server = Server::run(&[&format!(
+        "{HELLO}{ENVELOPE}{TAKEN}C: BDAT 3 LAST\nC: [3 bytes]\nS: 250 ok\n{ENVELOPE}C: DATA\n{TAKEN}S: 354 go\n\
+         C: [content]\nS: 250 ok\n{QUIT}"
+    )])
+    .await;
+    let mut connection = open(&server).await;
+    envelope(&mut connection).await.unwrap();
+    connection.stop_chunking();
+    assert!(connection.sends_chunks(), "the server waits for a chunk");
+    connection.content(b"", b"x").await.unwrap();
+    connection.stop_chunking();
+    assert!(!connection.sends_chunks());
+    envelope(&mut connection).await.unwrap();
+    connection.content(b"", b".y").await.unwrap();
+    connection.quit().await;
+    assert_eq!(server.contents().await, ["x\r\n", "..y\r\n"]);
+}

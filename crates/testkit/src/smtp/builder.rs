@@ -47,6 +47,7 @@ impl ScriptedServer {
             options: Options {
                 pipelining: true,
                 chunking: false,
+                chunks_refused: None,
                 starttls: None,
                 implicit_tls: None,
                 auth: None,
@@ -83,6 +84,14 @@ impl ServerBuilder {
     /// Advertises CHUNKING, and takes content by BDAT.
     pub fn chunking(mut self) -> Self {
         self.options.chunking = true;
+        self
+    }
+
+    /// Advertises CHUNKING, answers BDAT with this reply, and takes the content that follows for commands, as a server
+    /// does that does not know BDAT.
+    pub fn refusing_chunks(mut self, code: u16, text: &'static str) -> Self {
+        self.options.chunking = true;
+        self.options.chunks_refused = Some((code, text));
         self
     }
 

@@ -16,6 +16,8 @@ use crate::tls::Certificate;
 pub(super) struct Options {
     pub(super) pipelining: bool,
     pub(super) chunking: bool,
+    /// The reply to BDAT, where it is not known.
+    pub(super) chunks_refused: Option<(u16, &'static str)>,
     pub(super) starttls: Option<Certificate>,
     pub(super) implicit_tls: Option<Certificate>,
     pub(super) auth: Option<(String, String)>,

@@ -83,6 +83,28 @@ both_engines! {
         pass(&app, LONG).await;
         assert_eq!(server.received_for("never@example.com").len(), 2, "once more, and then a person decides");
     }
+
+    async fn a_server_that_offers_chunks_and_does_not_know_them_gets_its_mail_by_data(engine: Engine) {
+        let net = Net::new().await;
+        let app = net.app(engine).start().await;
+        let replies = [(500, "what?"), (502, "5.5.1 unknown command"), (503, "5.5.1 bad sequence"), (504, "not implemented"),
+            (554, "5.5.1 invalid command")];
+        for (number, (code, text)) in (1..).zip(replies) {
+            let domain = format!("of{code}.example");
+            let host = format!("mx.{domain}");
+            net.dns.set_mx(&domain, [(10, &host)]);
+            let server = ScriptedServer::builder().refusing_chunks(code, text);
+            let server = net.server(&host, number, server, |_, _| Answer::Accept).await;
+            let (first, second) = (format!("ada@{domain}"), format!("bob@{domain}"));
+            for to in [&first, &second] {
+                let email = sent(&app, to).await;
+                assert_eq!((codes(&email), &email["inDoubt"]), (vec![Some(250)], &json!(false)), "{code}");
+                let copies = server.received_for(to);
+                assert!(copies.len() == 1 && !copies[0].by_bdat, "{code}: {}", copies.len());
+            }
+            assert_eq!((server.attempts_for(&first).len(), server.attempts_for(&second).len()), (2, 1), "{code}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

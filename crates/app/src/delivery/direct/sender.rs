@@ -4,6 +4,8 @@
 //! attempt. Everything else that it says counts for the mail. A site that cannot be reached costs the mail that was tried
 //! an attempt; the others for it wait until one more is tried.
 
+mod no_way;
+
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +13,11 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use mailwright_core::email::{Lane, Reason};
 use mailwright_core::pacing::reply::Signal;
-use mailwright_mail::smtp::{EnvelopeError, Stage};
+use mailwright_mail::smtp::{self, ContentError, EnvelopeError, Stage};
 use mailwright_store::sending::email::Claimed;
 
 use super::job::{Job, Way};
 use super::open::{Unopened, heard, signal_of};
-use super::path::NoWay;
 use super::visit::Visit;
 use super::{Direct, Line};
 use crate::delivery::hand_over::{HandOver, Refusal, Rejection, Reply};
@@ -81,46 +82,6 @@ impl<'d> Sender<'d> {
         }
     }
 
-    /// There is no way to the recipient's domain. That it does not exist is believed when it is heard a second time: a
-    /// name server of ours may be wrong for a while.
-    async fn no_way(&mut self, mail: &Arc<Claimed>, busy: &Busy, why: NoWay) {
-        let domain = mail.recipient.domain();
-        let seemed_missing = Some("4.1.2");
-        let was_heard = mail
-            .log
-            .iter()
-            .any(|attempt| attempt.code == Some(NOWHERE) && attempt.enhanced.as_deref() == seemed_missing);
-        let end = match why {
-            NoWay::Unknown => {
-                let error = format!("The name servers gave no answer about {domain}.");
-                return self.wait(mail, self.delivery.backoff.base, &error).await;
-            }
-            NoWay::Refused => {
-                let text = format!("{domain} takes no mail, as its null MX record says (RFC 7505).");
-                HandOver::Rejected(Rejection::Address { certain: true }, own_reply(556, (5, 1, 10), text))
-            }
-            NoWay::Policy => {
-                self.direct.count_unnamed(domain);
-                let text = format!(
-                    "None of the mail servers of {domain} is one that its MTA-STS policy names (RFC 8461)."
-                );
-                HandOver::Temporary(own_reply(NOWHERE, (4, 7, 0), text))
-            }
-            NoWay::Nowhere if was_heard => {
-                let text = format!("{domain} does not exist, or has neither mail servers nor an address.");
-                HandOver::Rejected(Rejection::Address { certain: true }, own_reply(550, (5, 1, 2), text))
-            }
-            NoWay::Nowhere => {
-                let text =
-                    format!("{domain} seems not to exist. It is looked up once more before the mail fails.");
-                HandOver::Temporary(own_reply(NOWHERE, (4, 1, 2), text))
-            }
-        };
-        // for the subject that the record shows
-        let Some(message) = self.delivery.prepare_or_settle(mail, busy.lane()).await else { return };
-        self.conclude(mail, &message.rendered.subject, &end, Via::NOWHERE);
-    }
-
     async fn hand_over(&mut self, mail: Arc<Claimed>, busy: &Busy, mut visit: Visit) {
         self.recorder.flush_unless_of(mail.project);
         let Some(message) = self.delivery.prepare_or_settle(&mail, busy.lane()).await else {
@@ -172,8 +133,14 @@ impl<'d> Sender<'d> {
                 return self.put_back(&mail).await;
             }
             let content = line.connection.content(message.signature.as_bytes(), &message.rendered.raw);
-            let end = match content.await {
+            let said = content.await;
+            let end = match said {
                 Ok(reply) => HandOver::Accepted(Some(reply.into())),
+                Err(ContentError::Refused(reply))
+                    if line.connection.sends_chunks() && reply.is_unknown_command() =>
+                {
+                    return self.without_chunks(&mail, visit, line, &reply).await;
+                }
                 Err(error) => error.into(),
             };
             (end, Stage::Data)
@@ -194,6 +161,23 @@ impl<'d> Sender<'d> {
             let waits = visit.greylisted_for(&mail, &end, self.delivery.backoff.base, self.delivery.now());
             self.conclude(&mail, subject, &end, self.via(&host, Circumstances { waits, ..via }));
         }
+    }
+
+    /// The server offers CHUNKING and does not know BDAT, or does not take it now. It has said so, and can have taken
+    /// nothing: the mail comes back at once, and its content goes by DATA, as does that of all mail to the server for a
+    /// while.
+    async fn without_chunks(&mut self, mail: &Claimed, mut visit: Visit, line: Line, reply: &smtp::Reply) {
+        let (host, reply) = (line.host.clone(), reply.codes());
+        tracing::info!(host, reply, "a mail server offers CHUNKING and refuses BDAT, content goes by DATA");
+        self.direct.refuse_chunks.put(host.clone(), (), self.delivery.now());
+        visit.tried();
+        visit.settled();
+        // it may still answer lines of the content, which it took for commands
+        line.close().await;
+        drop(visit);
+        self.recorder.flush();
+        let error = format!("{host} offers CHUNKING and answered BDAT with {reply}. The mail goes by DATA.");
+        self.wait(mail, Duration::ZERO, &error).await;
     }
 
     /// What the end of a hand-over says about the site.
@@ -287,7 +271,8 @@ impl<'d> Sender<'d> {
         }
     }
 
-    /// Sends the envelope. While a slow server thinks about it, the last mail's outcome is recorded.
+    /// Sends the envelope; to a server that refused BDAT, for content by DATA. While a slow server thinks about it, the
+    /// last mail's outcome is recorded.
     async fn envelope(
         &mut self,
         line: &mut Line,
@@ -295,6 +280,9 @@ impl<'d> Sender<'d> {
         message: &Message,
         size: usize,
     ) -> Result<(), EnvelopeError> {
+        if self.direct.refuse_chunks.get(&line.host, self.delivery.now()).is_some() {
+            line.connection.stop_chunking();
+        }
         let envelope = line.connection.envelope(&message.envelope_sender, mail.recipient.as_str(), size);
         tokio::pin!(envelope);
         if let Ok(answer) = tokio::time::timeout(SLOW, &mut envelope).await {
@@ -345,15 +333,6 @@ impl<'d> Sender<'d> {
         self.recorder.flush();
         self.delivery.release(&[claim_ref(mail)], self.delivery.now()).await;
     }
-}
-
-/// The code under which the log says that a domain seems not to exist.
-const NOWHERE: u16 = 451;
-
-/// A reply that we give ourselves.
-fn own_reply(code: u16, (class, subject, detail): (u8, u16, u16), text: String) -> Reply {
-    let text = format!("{class}.{subject}.{detail} {text}");
-    Reply { code, enhanced: Some((class, subject, detail)), text }
 }
 
 /// Whether a connection that carried mail is of no use any more: lost, or closed with 421 for no reason that is about us

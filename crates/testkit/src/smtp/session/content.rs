@@ -30,8 +30,13 @@ impl<S: Stream> Session<'_, S> {
         self.taken(data, false).await
     }
 
-    /// A part of the content, as many bytes as the command says (RFC 3030 section 2). It is read whatever the answer.
+    /// A part of the content, as many bytes as the command says (RFC 3030 section 2). It is read whatever the answer,
+    /// unless BDAT is not known.
     pub(super) async fn bdat(&mut self, line: &str) -> io::Result<Next> {
+        if let Some((code, text)) = self.shared.options.chunks_refused {
+            self.reply(code, text).await?;
+            return Ok(Next::Command);
+        }
         let mut words = line.split_whitespace().skip(1);
         let length = words.next().and_then(|word| word.parse::<usize>().ok());
         let is_last = words.next().is_some_and(|word| word.eq_ignore_ascii_case("LAST"));

@@ -297,6 +297,7 @@ fn explained(site: &str, why: &Slow) -> String {
         Slow::Pace(PaceReason::Connections, reply) => {
             format!("The mail waits for one of the connections that {site} takes.{}", said(reply))
         }
+        Slow::Hangs => format!("The mail waits, because {site} takes minutes to answer."),
         Slow::Unheard => format!("The mail waits, because {site} has not answered yet."),
         Slow::Busy => format!("The mail waits, because {site} takes mail more slowly than it comes."),
     }

@@ -2,11 +2,13 @@
 //!
 //! What a site says about us ([`mailwright_core::pacing::reply`]) is told to its pace, and the mail waits without an
 //! attempt. Everything else that it says counts for the mail. A site that cannot be reached costs the mail that was tried
-//! an attempt; the others for it wait until one more is tried.
+//! an attempt; the others for it wait until one more is tried. One that lets us wait for its answers gets few mails at
+//! a time ([`sites`](super::sites)).
 
 mod no_way;
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,17 +111,17 @@ impl<'d> Sender<'d> {
         let is_used = line.carried > 0
             || line.connection.refusals() > 0
             || self.delivery.now().since(line.heard_at) >= QUIET;
-        let mut envelope = self.envelope(&mut line, &mail, &message, size).await;
+        let mut envelope = self.envelope(&mut visit, &mut line, &mail, &message, size).await;
         if is_used && is_spent(&envelope) {
             // the site had enough of the connection, which says nothing about the mail
             self.recorder.flush();
             line.close().await;
             let Some(fresh) = self.fresh(offer, &mut visit).await else { return };
             line = fresh;
-            envelope = self.envelope(&mut line, &mail, &message, size).await;
+            envelope = self.envelope(&mut visit, &mut line, &mail, &message, size).await;
         }
         if !matches!(&envelope, Err(EnvelopeError::Lost { .. })) {
-            visit.reached(self.delivery.now());
+            visit.heard(self.delivery.now());
         }
         let via = Circumstances { tls: line.connection.tls(), overtaken: true, waits: None };
         let (end, stage): (HandOver, _) = if let Err(error) = envelope {
@@ -132,8 +134,11 @@ impl<'d> Sender<'d> {
                 // server waits for content, and without any the connection is closed: after DATA there is no other way.
                 return self.put_back(&mail).await;
             }
-            let content = line.connection.content(message.signature.as_bytes(), &message.rendered.raw);
-            let said = content.await;
+            let said = {
+                let (signature, raw) = (message.signature.as_bytes(), &message.rendered.raw);
+                let content = pin!(line.connection.content(signature, raw));
+                visit.answered(self.delivery, content).await
+            };
             let end = match said {
                 Ok(reply) => HandOver::Accepted(Some(reply.into())),
                 Err(ContentError::Refused(reply))
@@ -171,7 +176,7 @@ impl<'d> Sender<'d> {
         tracing::info!(host, reply, "a mail server offers CHUNKING and refuses BDAT, content goes by DATA");
         self.direct.refuse_chunks.put(host.clone(), (), self.delivery.now());
         visit.tried();
-        visit.settled();
+        visit.settled(self.delivery.now());
         // it may still answer lines of the content, which it took for commands
         line.close().await;
         drop(visit);
@@ -185,10 +190,12 @@ impl<'d> Sender<'d> {
         match end {
             HandOver::Accepted(_) => {
                 line.carried += 1;
-                visit.settled();
+                visit.settled(self.delivery.now());
                 visit.took(self.delivery.now());
             }
-            HandOver::Rejected(..) | HandOver::Temporary(_) | HandOver::Refused(..) => visit.settled(),
+            HandOver::Rejected(..) | HandOver::Temporary(_) | HandOver::Refused(..) => {
+                visit.settled(self.delivery.now());
+            }
             HandOver::Lost(error) | HandOver::InDoubt(error) => {
                 self.note_unreachable(visit, false, format!("{}: {error}", line.host));
             }
@@ -275,6 +282,7 @@ impl<'d> Sender<'d> {
     /// last mail's outcome is recorded.
     async fn envelope(
         &mut self,
+        visit: &mut Visit,
         line: &mut Line,
         mail: &Claimed,
         message: &Message,
@@ -289,7 +297,7 @@ impl<'d> Sender<'d> {
             return answer;
         }
         self.recorder.flush();
-        envelope.await
+        visit.answered(self.delivery, envelope).await
     }
 
     /// Keeps a connection for the next mail for the site, if it may carry one more.

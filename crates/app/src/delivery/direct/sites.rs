@@ -4,6 +4,7 @@
 //! A **destination** is a set of mail servers; domains with the same servers have the same one. Each is at a **site**, whose
 //! pace holds for all its destinations. A connection is used again for a destination that its server is one of.
 
+mod hanging;
 mod reaching;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -40,7 +41,7 @@ enum Target {
 /// How a mail that was taken goes on.
 pub(super) enum Start<L> {
     /// To these servers, by an open connection, or by one that is to be opened. Connections that made room for it.
-    Bring { path: Arc<Path>, line: Option<L>, evicted: Option<L>, is_try: bool },
+    Bring { path: Arc<Path>, line: Option<L>, evicted: Option<L>, is_try: bool, hangs: bool },
     /// There is no way.
     No(NoWay),
     /// What was known of the destination is forgotten: the mail is looked at anew.
@@ -61,6 +62,9 @@ pub(super) struct Sites<L> {
     tries: usize,
     /// Those of each project, of those with any.
     tries_of: HashMap<ProjectNumber, usize>,
+    /// Conversations with sites that hang, and those of each project, of those with any.
+    waits: usize,
+    waits_of: HashMap<ProjectNumber, usize>,
     next: u32,
     domains: HashMap<Arc<str>, (Destination, Timestamp)>,
     targets: HashMap<Destination, Target>,
@@ -83,6 +87,8 @@ impl<L> Sites<L> {
             idle: 0,
             tries: 0,
             tries_of: HashMap::new(),
+            waits: 0,
+            waits_of: HashMap::new(),
             next: 0,
             domains: HashMap::new(),
             targets: HashMap::new(),
@@ -171,7 +177,7 @@ impl<L> Sites<L> {
         site.admits(now)?;
         self.reach.get(&destination).map_or(Ok(()), |reach| reach.admits(now))?;
         // servers that never answer must not take all the workers
-        if self.tries >= self.most_tries() && !self.answers(destination, now) {
+        if self.tries >= self.most_tries() && self.is_try(destination, now) {
             return Err(None);
         }
         if self.open < self.most || self.idle > 0 { Ok(()) } else { Err(None) }
@@ -184,7 +190,7 @@ impl<L> Sites<L> {
             Some(Target::No(why)) => return Start::No(*why),
             Some(Target::Asked) | None => return Start::Again,
         };
-        let is_try = !self.answers(destination, now);
+        let (is_try, hangs) = (self.is_try(destination, now), self.hangs(destination, now));
         let Some(site) = self.known.get_mut(&path.site) else { return Start::Again };
         *self.begun.entry(destination).or_default() += 1;
         self.tries += usize::from(is_try);
@@ -193,7 +199,7 @@ impl<L> Sites<L> {
         if let Some(at) = site.idle.iter().rposition(|idle| path.takes(idle)) {
             let line = site.idle.remove(at).map(|idle| idle.line);
             self.idle -= 1;
-            return Start::Bring { path, line, evicted: None, is_try };
+            return Start::Bring { path, line, evicted: None, is_try, hangs };
         }
         let mut evicted = None;
         if !site.has_room() {
@@ -210,7 +216,7 @@ impl<L> Sites<L> {
             evicted = self.evict();
         }
         self.open += 1;
-        Start::Bring { path, line: None, evicted, is_try }
+        Start::Bring { path, line: None, evicted, is_try, hangs }
     }
 
     /// Takes the connection that has been idle for the longest time.
@@ -224,7 +230,8 @@ impl<L> Sites<L> {
         Some(line)
     }
 
-    /// A mail to a site of which it was not known whether it answers is no longer under way, or the site has answered.
+    /// A mail to a site of which it was not known whether it answers is no longer under way, or the site has answered
+    /// it, or hangs.
     pub(super) fn tried(&mut self) {
         self.tries = self.tries.saturating_sub(1);
     }

@@ -1,7 +1,9 @@
 //! A mail on its way to a site: the room that it takes up there, which is given back however it ends.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mailwright_core::pacing::limits::receiver_of;
 use mailwright_core::pacing::reply::Signal;
@@ -10,7 +12,11 @@ use mailwright_core::time::Timestamp;
 use super::path::Path;
 use super::site::{Idle, Site};
 use super::{Direct, Line};
+use crate::delivery::Delivery;
 use crate::delivery::flows::Flow;
+
+/// An answer that is awaited for so long is awaited for long: its site hangs.
+const LONG: Duration = Duration::from_secs(30);
 
 /// What a mail takes up at a site, until it is dropped.
 pub(super) struct Visit {
@@ -23,6 +29,18 @@ pub(super) struct Visit {
     is_tried: bool,
     /// Whether it is not known yet that the site answers.
     is_try: bool,
+    wait: Wait,
+}
+
+/// How a conversation counts among those with sites that hang.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// Not.
+    Short,
+    /// The site was known to hang.
+    Expected,
+    /// An answer is awaited for long, or was.
+    Long,
 }
 
 /// Whether a mail counts as a connection of its site.
@@ -41,10 +59,11 @@ impl Visit {
         flow: Flow,
         path: Arc<Path>,
         line: Option<Line>,
-        is_try: bool,
+        (is_try, hangs): (bool, bool),
     ) -> Self {
+        let wait = if hangs { Wait::Expected } else { Wait::Short };
         let seat = if line.is_none() { Seat::Opening } else { Seat::Open };
-        Self { direct: Arc::clone(direct), flow, path, line, seat, is_tried: false, is_try }
+        Self { direct: Arc::clone(direct), flow, path, line, seat, is_tried: false, is_try, wait }
     }
 
     /// The open connection, if there is one.
@@ -59,8 +78,55 @@ impl Visit {
     }
 
     /// What became of the mail was said, whatever it was.
-    pub(super) fn settled(&self) {
-        self.direct.sites().settled(self.flow.destination, &self.path.site);
+    pub(super) fn settled(&mut self, now: Timestamp) {
+        let mut sites = self.direct.sites();
+        sites.settled(self.flow.destination, &self.path.site);
+        if let Some(site) = sites.site(&self.path.site) {
+            site.reached(now);
+            if self.wait != Wait::Long {
+                site.hanging.answered_soon();
+            }
+        }
+        if std::mem::take(&mut self.is_try) {
+            sites.tried_of(self.flow.project);
+        }
+    }
+
+    /// Awaits an answer of the site, to the envelope or to the content, and notes it where that takes long. It is
+    /// awaited all the same: the timeouts of the connection say how long.
+    pub(super) async fn answered<A: Future>(
+        &mut self,
+        delivery: &Delivery,
+        mut answer: Pin<&mut A>,
+    ) -> A::Output {
+        tokio::select! {
+            biased;
+            answer = answer.as_mut() => return answer,
+            () = delivery.tasks.until(delivery.tasks.after(LONG)) => {}
+        }
+        if self.waits_long(delivery.now()) {
+            tracing::info!(site = &*self.path.site, "a site takes long to answer, few mails go there");
+        }
+        answer.await
+    }
+
+    /// An answer is awaited for long. Returns whether it is news that the site hangs.
+    fn waits_long(&mut self, now: Timestamp) -> bool {
+        if self.wait == Wait::Long {
+            return false;
+        }
+        let was_expected = std::mem::replace(&mut self.wait, Wait::Long) == Wait::Expected;
+        let mut sites = self.direct.sites();
+        if std::mem::take(&mut self.is_try) {
+            sites.tried_of(self.flow.project);
+        }
+        if !was_expected {
+            sites.waits(self.flow.project);
+        }
+        let is_news = sites.site(&self.path.site).is_some_and(|site| site.hanging.waits(now));
+        drop(sites);
+        self.direct.changed.notify_one();
+        is_news
     }
 
     /// Whether a domain's word is to be believed that the site blocks us.
@@ -82,14 +148,10 @@ impl Visit {
         self.is_tried = true;
     }
 
-    /// The site answered a mail or its envelope: it can be reached.
-    pub(super) fn reached(&mut self, now: Timestamp) {
-        let mut sites = self.direct.sites();
-        if let Some(site) = sites.site(&self.path.site) {
-            site.reached(now);
-        }
-        if std::mem::take(&mut self.is_try) {
-            sites.tried_of(self.flow.project);
+    /// The site answered the envelope: it can be reached.
+    pub(super) fn heard(&self, now: Timestamp) {
+        if let Some(site) = self.direct.sites().site(&self.path.site) {
+            site.heard(now);
         }
     }
 
@@ -144,6 +206,14 @@ impl Drop for Visit {
         sites.end(self.flow.destination);
         if self.is_try {
             sites.tried_of(self.flow.project);
+        }
+        if self.wait != Wait::Short {
+            sites.waited(self.flow.project);
+        }
+        if self.wait == Wait::Long
+            && let Some(site) = sites.site(&self.path.site)
+        {
+            site.hanging.waited();
         }
         if !self.is_tried
             && let Some(site) = sites.site(&self.path.site)

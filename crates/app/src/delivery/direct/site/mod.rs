@@ -2,6 +2,7 @@
 //!
 //! The pace itself is shared by all processes ([`mailwright_core::pacing`]); this is the part of one of them.
 
+mod hanging;
 mod reach;
 pub(super) mod room;
 
@@ -14,6 +15,7 @@ use mailwright_core::pacing::reply::Signal;
 use mailwright_core::pacing::{Grant, PaceReason, Report, Wait, Wish};
 use mailwright_core::time::Timestamp;
 
+use self::hanging::Hanging;
 pub(super) use self::reach::Reach;
 use crate::delivery::next_hop::Meter;
 use crate::delivery::site_metrics::{SiteFigures, SiteState};
@@ -58,6 +60,8 @@ pub(in crate::delivery) enum Slow {
     Busy,
     /// It has not answered yet.
     Unheard,
+    /// It lets us wait for its answers.
+    Hangs,
 }
 
 /// A site, as this process knows it.
@@ -83,11 +87,13 @@ pub(super) struct Site<L> {
     pub(super) idle: VecDeque<Idle<L>>,
     /// Whether it can be reached at all.
     reach: Reach,
+    /// Whether it lets us wait for its answers.
+    pub(super) hanging: Hanging,
     /// The sets of servers that could not be reached since it answered last.
     silent: HashSet<u32>,
     /// Until when the servers are left alone that failed last, to be shown.
     shown_until: Timestamp,
-    /// Until when it counts as one that answers, and when it answered last.
+    /// Until when it counts as one that answers mails, and when it answered last, be it an envelope.
     answers_until: Timestamp,
     answered_at: Option<Timestamp>,
     /// The domains whose servers said that the site blocks us, and when.
@@ -118,6 +124,7 @@ impl<L> Site<L> {
             opening: 0,
             idle: VecDeque::new(),
             reach: Reach::default(),
+            hanging: Hanging::default(),
             silent: HashSet::new(),
             shown_until: Timestamp(0),
             answers_until: Timestamp(0),
@@ -177,14 +184,24 @@ impl<L> Site<L> {
         now < self.grant.until && self.open > self.grant.connections
     }
 
-    /// The site answered.
-    pub(super) fn reached(&mut self, now: Timestamp) {
-        self.answers_until = now.plus(ANSWERS_FOR);
+    /// The site answered an envelope.
+    pub(super) fn heard(&mut self, now: Timestamp) {
         self.answered_at = Some(now);
         self.silent.clear();
     }
 
-    /// Whether it has answered lately.
+    /// The site said what became of a mail.
+    pub(super) fn reached(&mut self, now: Timestamp) {
+        self.heard(now);
+        self.answers_until = now.plus(ANSWERS_FOR);
+    }
+
+    /// Whether it has answered lately, be it an envelope.
+    pub(super) fn is_heard(&self, now: Timestamp) -> bool {
+        !self.reach.has_failed() && self.answered_at.is_some_and(|at| now.since(at) < ANSWERS_FOR)
+    }
+
+    /// Whether it has said lately what became of a mail.
     pub(super) fn answers(&self, now: Timestamp) -> bool {
         !self.reach.has_failed() && now < self.answers_until
     }
@@ -351,8 +368,9 @@ impl<L> Site<L> {
         }
         match self.wait {
             Some(wait) => Slow::Pace(wait.reason, self.reply.clone()),
+            None if self.hangs(now) => Slow::Hangs,
             None if self.rate.is_some() => Slow::Pace(PaceReason::Rate, self.reply.clone()),
-            None if !self.answers(now) => Slow::Unheard,
+            None if !self.is_heard(now) => Slow::Unheard,
             None => Slow::Busy,
         }
     }
@@ -364,6 +382,7 @@ impl<L> Site<L> {
             && self.report == Report::default()
             && now >= self.grant.until
             && self.stands_until(now).is_none()
+            && !self.hanging.is_remembered(now)
     }
 
     /// Everything that is owed at the end of the process.

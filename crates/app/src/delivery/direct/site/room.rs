@@ -15,7 +15,7 @@ const SECONDS_HELD: f64 = 10.0;
 /// second of the rest are looked at again, from a second on, and the later the longer it has not answered.
 const UNHEARD_HELD: usize = 8;
 const UNHEARD_SPEED: f64 = 100.0;
-/// After so long without an answer, one mail is held for a site.
+/// After so long without an answer, one mail is held for a site; for one that hangs as well.
 const SILENT_AFTER: Duration = Duration::from_secs(2);
 /// The longest time until mail is looked at again of which it is not known when it may leave.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -41,9 +41,19 @@ impl Room {
 }
 
 impl<L> Site<L> {
+    /// How many conversations there are with it.
+    pub(in crate::delivery::direct) fn conversations(&self) -> u32 {
+        self.open.saturating_sub(self.idle.len() as u32)
+    }
+
+    /// Whether it lets us wait for its answers.
+    pub(in crate::delivery::direct) fn hangs(&self, now: Timestamp) -> bool {
+        self.hanging.hangs(self.conversations(), now)
+    }
+
     /// Whether mail for it has waited for a while without an answer.
     pub(in crate::delivery::direct) fn is_silent(&self, now: Timestamp) -> bool {
-        !self.answers(now) && self.busy_since.is_some_and(|since| now.since(since) > SILENT_AFTER)
+        !self.is_heard(now) && self.busy_since.is_some_and(|since| now.since(since) > SILENT_AFTER)
     }
 
     /// What it takes for now.
@@ -51,7 +61,8 @@ impl<L> Site<L> {
         let stands = self.stands_until(now);
         let rate = self.rate.or(self.limits.per_minute.map(f64::from)).map(|per_minute| per_minute / 60.0);
         let speed = self.meter.per_second(now);
-        let is_unheard = stands.is_none() && !self.answers(now);
+        let hangs = self.hangs(now);
+        let is_unheard = stands.is_none() && (hangs || !self.is_heard(now));
         let usual = if is_unheard { UNHEARD_SPEED } else { speed.max(SPEED) };
         let per_second = rate.map_or(usual, |rate| rate.max(0.01));
         let is_known = self.busy_since.is_some_and(|since| now.since(since).as_secs_f64() >= SECONDS_HELD);
@@ -59,7 +70,7 @@ impl<L> Site<L> {
             (Some(until), _) if until.since(now) > LONG => Some(0),
             (Some(_), _) => Some(FEWEST_HELD),
             (None, Some(rate)) => Some(((rate * SECONDS_HELD / 2.0).ceil() as usize).max(2)),
-            (None, None) if is_unheard => Some(if self.is_silent(now) { 1 } else { UNHEARD_HELD }),
+            (None, None) if is_unheard => Some(if hangs || self.is_silent(now) { 1 } else { UNHEARD_HELD }),
             (None, None) if is_known => Some(((speed * SECONDS_HELD) as usize).max(FEWEST_HELD)),
             (None, None) => None,
         };

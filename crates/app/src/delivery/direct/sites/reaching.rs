@@ -9,7 +9,7 @@ use crate::delivery::flows::{Destination, Flow};
 /// Of so many connections, a mail is held for silent sites.
 const HELD_FOR_SILENT: usize = 8;
 /// Of the connections for sites that have not answered, one of so many is kept for projects that use none.
-const KEPT_FOR_OTHERS: usize = 8;
+pub(super) const KEPT_FOR_OTHERS: usize = 8;
 
 impl<L> Sites<L> {
     /// Whether a mail of a flow may be taken now; otherwise when that may have changed, where that is known. A project that
@@ -22,10 +22,10 @@ impl<L> Sites<L> {
         self.admits(flow.destination, now)?;
         let most = self.most_tries();
         let is_last = self.tries >= most - most / KEPT_FOR_OTHERS;
-        if is_last && self.tries_of.contains_key(&flow.project) && !self.answers(flow.destination, now) {
+        if is_last && self.tries_of.contains_key(&flow.project) && self.is_try(flow.destination, now) {
             return Err(None);
         }
-        Ok(())
+        if self.leaves_room(flow, now) { Ok(()) } else { Err(None) }
     }
 
     /// How many mails are held in memory at most for all sites together that are silent.
@@ -33,13 +33,19 @@ impl<L> Sites<L> {
         self.most.div_ceil(HELD_FOR_SILENT)
     }
 
-    /// Whether mail for the site of a destination has waited for a while without an answer.
+    /// Whether mail for the site of a destination has waited for a while without an answer, or the site hangs.
     pub(in crate::delivery::direct) fn is_silent(&self, destination: Destination, now: Timestamp) -> bool {
-        self.site_of(destination).is_some_and(|site| site.is_silent(now))
+        self.site_of(destination).is_some_and(|site| site.is_silent(now) || site.hangs(now))
+    }
+
+    /// Whether a mail for a destination finds out whether its site answers. One that is known to hang is counted
+    /// elsewhere.
+    pub(super) fn is_try(&self, destination: Destination, now: Timestamp) -> bool {
+        !self.answers(destination, now) && !self.hangs(destination, now)
     }
 
     /// Whether the site of a destination has answered lately, and its servers did not fail.
-    pub(super) fn answers(&self, destination: Destination, now: Timestamp) -> bool {
+    fn answers(&self, destination: Destination, now: Timestamp) -> bool {
         let has_failed = self.reach.get(&destination).is_some_and(Reach::has_failed);
         !has_failed && self.site_of(destination).is_none_or(|site| site.answers(now))
     }
@@ -62,8 +68,13 @@ impl<L> Sites<L> {
         now: Timestamp,
     ) -> Start<L> {
         let start = self.begin(destination, now);
-        if matches!(start, Start::Bring { is_try: true, .. }) {
-            *self.tries_of.entry(project).or_default() += 1;
+        if let Start::Bring { is_try, hangs, .. } = &start {
+            if *is_try {
+                *self.tries_of.entry(project).or_default() += 1;
+            }
+            if *hangs {
+                self.waits(project);
+            }
         }
         start
     }

@@ -114,6 +114,35 @@ both_engines! {
         assert_eq!(server.received().len(), 1);
     }
 
+    async fn a_domain_of_which_there_is_no_answer_is_looked_up_ever_more_rarely(engine: Engine) {
+        let net = Net::new().await;
+        net.dns.set_servfail("one.example");
+        net.dns.set_mx("two.example", [(10, "mx.two.example")]);
+        let two = net.plain("mx.two.example", 2).await;
+        let app = net.app(engine).start().await;
+        let first = app.send_to("ada@one.example").await;
+        waiting(&app, &first, "gave no answer about one.example").await;
+        let asked = net.dns.queries_for("one.example");
+        app.advance(Duration::from_mins(1)).await;
+        app.eventually("it is looked up again", async || (net.dns.queries_for("one.example") > asked).then_some(())).await;
+        // a further mail waits with it
+        let second = app.send_to("bob@one.example").await;
+        waiting(&app, &second, "gave no answer about one.example").await;
+        let asked = net.dns.queries_for("one.example");
+        app.advance(Duration::from_secs(61)).await;
+        let other = app.send_to("ada@two.example").await;
+        app.email_in(&other, &["SENT"]).await;
+        assert_eq!((net.dns.queries_for("one.example"), two.received().len()), (asked, 1), "it rests for two minutes");
+        net.dns.remove("one.example");
+        net.dns.set_mx("one.example", [(10, "mx.one.example")]);
+        let server = net.plain("mx.one.example", 1).await;
+        app.advance(Duration::from_mins(1)).await;
+        for id in [&first, &second] {
+            assert_eq!(codes(&app.email_in(id, &["SENT"]).await), [Some(250)]);
+        }
+        assert_eq!(server.received().len(), 2);
+    }
+
     async fn addresses_that_are_not_public_are_not_connected_to(engine: Engine) {
         let net = Net::new().await;
         net.dns.set_mx("inside.example", [(10, "mx.inside.example")]);

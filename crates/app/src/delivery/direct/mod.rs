@@ -28,6 +28,7 @@ mod site;
 mod sites;
 mod tls_results;
 mod tls_sessions;
+mod unanswered;
 mod visit;
 
 use std::borrow::Cow;
@@ -181,6 +182,11 @@ impl Direct {
         self.sites().path(destination).map(|path| Arc::clone(&path.site))
     }
 
+    /// When it is looked up again where mail for a domain goes, of which there was no answer.
+    fn asks_again(&self, domain: &str, is_whatever: bool, now: Timestamp) -> Option<Timestamp> {
+        self.sites().asks_again(&name_of(domain, is_whatever), now)
+    }
+
     fn sites(&self) -> MutexGuard<'_, Sites<Line>> {
         self.sites.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -231,6 +237,11 @@ pub(super) fn start(delivery: &Arc<Delivery>, hop: &Arc<NextHop>, direct: &Arc<D
     delivery.tasks.keep("mail for workers", handing_out);
 }
 
+/// The name in [`Sites`] of a domain, for mail that leaves whatever the domain demands or for other mail.
+fn name_of(domain: &str, is_whatever: bool) -> Cow<'_, str> {
+    if is_whatever { Cow::Owned(format!("{WHATEVER}{domain}")) } else { Cow::Borrowed(domain) }
+}
+
 /// The domain that a name of [`Sites`] stands for, and whether mail for it leaves whatever the domain demands.
 fn domain_of(name: &str) -> (&str, bool) {
     let domain = name.strip_prefix(WHATEVER);
@@ -246,8 +257,7 @@ impl Delivery {
         domain: &str,
         is_whatever: bool,
     ) -> Destination {
-        let name =
-            if is_whatever { Cow::Owned(format!("{WHATEVER}{domain}")) } else { Cow::Borrowed(domain) };
+        let name = name_of(domain, is_whatever);
         let (destination, is_new) = direct.sites().destination_of(&name, self.now());
         if is_new {
             let (delivery, direct) = (Arc::clone(self), Arc::clone(direct));

@@ -20,6 +20,7 @@ use mailwright_mail::route::site;
 
 use super::path::{Found, NoWay, Path};
 use super::site::{Idle, Reach, Site};
+use super::unanswered::Unanswered;
 use crate::delivery::flows::Destination;
 
 /// How long it is remembered where mail for a domain goes. What name servers say is kept for longer, where they allow it.
@@ -67,6 +68,8 @@ pub(super) struct Sites<L> {
     waits_of: HashMap<ProjectNumber, usize>,
     next: u32,
     domains: HashMap<Arc<str>, (Destination, Timestamp)>,
+    /// The domains of which the name servers gave no answer.
+    unanswered: Unanswered,
     targets: HashMap<Destination, Target>,
     numbers: HashMap<Found, Destination>,
     known: HashMap<Arc<str>, Site<L>>,
@@ -91,6 +94,7 @@ impl<L> Sites<L> {
             waits_of: HashMap::new(),
             next: 0,
             domains: HashMap::new(),
+            unanswered: Unanswered::default(),
             targets: HashMap::new(),
             numbers: HashMap::new(),
             known: HashMap::new(),
@@ -113,9 +117,17 @@ impl<L> Sites<L> {
                 _ => {}
             }
         }
-        let destination = self.number(Target::Asked);
-        self.domains.insert(domain.into(), (destination, now.plus(KNOWN_FOR)));
-        (destination, true)
+        let rests = self.unanswered.rests(domain, now);
+        let target = rests.map_or(Target::Asked, |_| Target::No(NoWay::Unknown));
+        let destination = self.number(target);
+        let until = now.plus(KNOWN_FOR);
+        self.domains.insert(domain.into(), (destination, rests.map_or(until, |rests| rests.min(until))));
+        (destination, rests.is_none())
+    }
+
+    /// When the name servers are asked again about a domain of which they gave no answer.
+    pub(super) fn asks_again(&self, domain: &str, now: Timestamp) -> Option<Timestamp> {
+        self.unanswered.rests(domain, now)
     }
 
     fn number(&mut self, target: Target) -> Destination {
@@ -135,6 +147,11 @@ impl<L> Sites<L> {
         now: Timestamp,
     ) -> Option<Destination> {
         let has_waited = matches!(self.targets.get(&asked), Some(Target::Asked));
+        match way {
+            Err(NoWay::Unknown) if has_waited => self.unanswered.failed(domain, now),
+            Err(NoWay::Unknown) => {}
+            Ok(_) | Err(_) => self.unanswered.answered(domain),
+        }
         let known = match way {
             Ok(found) => self.numbers.get(&found).copied().unwrap_or_else(|| self.meet(found)),
             Err(why) if has_waited => {
@@ -327,6 +344,7 @@ impl<L> Sites<L> {
 
     /// Forgets what nothing waits for any more.
     pub(super) fn forget(&mut self, queued: &HashMap<Destination, usize>, now: Timestamp) {
+        self.unanswered.forget(now);
         self.domains.retain(|_, (destination, until)| {
             until.since(now) <= KNOWN_FOR && now.since(*until) < KNOWN_FOR
                 || matches!(self.targets.get(destination), Some(Target::Asked))

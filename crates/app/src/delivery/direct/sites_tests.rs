@@ -86,6 +86,32 @@ fn a_domain_without_a_way_is_admitted_to_be_told() {
 }
 
 #[test]
+fn a_domain_of_which_there_is_no_answer_is_looked_up_ever_more_rarely() {
+    let mut sites = sites(8);
+    let (mut now, mut pauses) = (NOW, Vec::new());
+    for _ in 0..8 {
+        let (asked, is_new) = sites.destination_of("one.test", now);
+        assert!(is_new);
+        assert_eq!(sites.found("one.test", asked, Err(NoWay::Unknown), now), None);
+        let again = sites.asks_again("one.test", now).unwrap();
+        let before = Timestamp(again.0 - 1);
+        sites.forget(&HashMap::new(), before);
+        let (known, is_new) = sites.destination_of("one.test", before);
+        assert!(!is_new && matches!(sites.begin(known, before), Start::No(NoWay::Unknown)));
+        pauses.push(again.since(now).as_secs());
+        now = again;
+    }
+    assert_eq!(pauses, [60, 120, 240, 480, 960, 1920, 3600, 3600]);
+    let (asked, _) = sites.destination_of("one.test", now);
+    sites.found("one.test", asked, Ok(servers(&["mx.host.test"])), now).unwrap();
+    assert_eq!(sites.asks_again("one.test", now), None);
+    // no answer to a further look changes nothing while the way serves
+    let known = sites.destination_of("one.test", now).0;
+    assert_eq!(sites.found("one.test", known, Err(NoWay::Unknown), now), None);
+    assert_eq!(sites.asks_again("one.test", now), None);
+}
+
+#[test]
 fn nothing_leaves_that_is_not_granted() {
     let mut sites = sites(8);
     let one = known(&mut sites, "one.test", &["mx.host.test"]);

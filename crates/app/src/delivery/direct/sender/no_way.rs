@@ -26,7 +26,12 @@ impl Sender<'_> {
         let end = match why {
             NoWay::Unknown => {
                 let error = format!("The name servers gave no answer about {domain}.");
-                return self.wait(mail, self.delivery.backoff.base, &error).await;
+                let is_report = self.delivery.app.are_tls_reports(mail.project, busy.lane());
+                let now = self.delivery.now();
+                // all its mail, at once or by and by, waits until they are asked again
+                let again = self.direct.asks_again(domain, is_report, now);
+                let wait = again.map_or(self.delivery.backoff.base, |again| again.since(now));
+                return self.wait(mail, wait, &error).await;
             }
             NoWay::Refused => {
                 let text = format!("{domain} takes no mail, as its null MX record says (RFC 7505).");

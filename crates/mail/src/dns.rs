@@ -21,7 +21,7 @@ use hickory_resolver::{ResolverBuilder, TokioResolver};
 use mailwright_tls::Tlsa;
 use tokio::time::timeout;
 
-use proven::{Keeping, Patience, Said, Validating};
+use proven::{Absence, Keeping, Patience, Said, Validating};
 use records::{alias, certificate, complete, host, mail_server, name_server};
 
 /// How long one lookup may take, retries included.
@@ -71,7 +71,7 @@ pub(crate) enum Answer<T> {
     NoData,
     /// There is no such name (NXDOMAIN). After an alias it may be the name at the end that is not there.
     NoName,
-    /// No answer in time, one that cannot be used, or one of a server that does not know.
+    /// No answer in time, one that cannot be used, one of a server that does not know, or aliases with an unknown end.
     Unknown,
 }
 
@@ -292,13 +292,30 @@ impl Dns {
 
     /// What `pick` takes from the answers, or why there is nothing.
     async fn ask<T>(&self, name: &str, kind: RecordType, pick: impl Fn(&RData) -> Option<T>) -> Answer<T> {
-        let Some(name) = complete(name) else { return Answer::NoName };
-        match self.lookup(name, kind).await {
+        let Some(asked) = complete(name) else { return Answer::NoName };
+        match self.lookup(asked.clone(), kind).await {
             Ok(lookup) => Some(picked(&lookup, pick))
                 .filter(|records| !records.is_empty())
                 .map_or(Answer::Unknown, Answer::Records),
-            Err(Some(NetError::Dns(Failure::NoRecordsFound(none)))) => absence(&none),
+            Err(Some(NetError::Dns(Failure::NoRecordsFound(none)))) => {
+                let is_cut_short = self.is_cut_short(&asked, &none).await;
+                if is_cut_short { Answer::Unknown } else { absence(&none) }
+            }
             Err(_) => Answer::Unknown,
+        }
+    }
+
+    /// Whether an answer without records has aliases alone whose end was not asked about, since there are so many: it
+    /// does not say that there are no records (RFC 2308 section 2.2).
+    async fn is_cut_short(&self, asked: &Name, none: &NoRecords) -> bool {
+        let end = none.query.name();
+        if end == asked || none.soa.is_some() || none.response_code != ResponseCode::NoError {
+            return false;
+        }
+        // the resolver says of which name it asked last, and not whether that is an alias
+        match self.lookup(end.clone(), RecordType::CNAME).await {
+            Ok(_) | Err(None) => true,
+            Err(Some(error)) => !error.is_no_records_found(),
         }
     }
 
@@ -368,11 +385,12 @@ fn absence<T>(none: &NoRecords) -> Answer<T> {
 /// What an answer with its proof says.
 fn answer<T>(said: &Said, pick: impl Fn(&RData) -> Option<T>) -> Answer<T> {
     let records: Vec<T> = said.records.iter().filter_map(pick).collect();
-    match () {
-        () if !records.is_empty() => Answer::Records(records),
+    match said.absence {
+        _ if !records.is_empty() => Answer::Records(records),
         // of another kind than was asked for
-        () if !said.records.is_empty() || said.is_referral => Answer::Unknown,
-        () if said.exists => Answer::NoData,
-        () => Answer::NoName,
+        _ if !said.records.is_empty() => Answer::Unknown,
+        Absence::NoData => Answer::NoData,
+        Absence::NoName => Answer::NoName,
+        Absence::Referral | Absence::CutShort => Answer::Unknown,
     }
 }

@@ -37,21 +37,36 @@ pub(super) struct Keeping {
     pub(super) absence: Duration,
 }
 
+/// Most questions along aliases that a name server does not follow.
+const MOST_QUESTIONS: usize = 8;
+
 /// An answer of a name server.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Said {
     /// Whether it is proven that the answer is that of the zone, all aliases on the way included.
     pub(super) is_proven: bool,
-    /// Whether the name is there.
-    pub(super) exists: bool,
-    /// Whether it names other name servers instead of answering (RFC 2308 section 2.2).
-    pub(super) is_referral: bool,
+    /// What it says where there are no records.
+    pub(super) absence: Absence,
     /// The name at the end of the aliases.
     pub(super) name: Name,
     /// What was asked for, of that name.
     pub(super) records: Vec<RData>,
     /// How long it may be kept.
     ttl: Duration,
+}
+
+/// What an answer without records says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absence {
+    /// The name is there, without such records.
+    NoData,
+    /// There is no such name.
+    NoName,
+    /// Other name servers are to be asked (RFC 2308 section 2.2).
+    Referral,
+    /// It has aliases alone, and says nothing of the name at their end: otherwise it would have the SOA record of that
+    /// name's zone (RFC 2308 section 2.2).
+    CutShort,
 }
 
 impl Said {
@@ -65,6 +80,17 @@ impl Said {
         let records: Vec<RData> =
             response.answers.iter().filter(is_wanted).map(|record| record.data.clone()).collect();
         let has = |kind| response.authorities.iter().any(|record| record.record_type() == kind);
+        let exists = response.response_code != ResponseCode::NXDomain;
+        let is_soa = |record: &Record| record.record_type() == RecordType::SOA && record.name.zone_of(&name);
+        // in a circle, the end is an alias as well
+        let is_alias = |record: &Record| record.record_type() == RecordType::CNAME && record.name == name;
+        let has_aliases = name != *query.name() || response.answers.iter().any(is_alias);
+        let absence = match () {
+            () if exists && has_aliases && !response.authorities.iter().any(is_soa) => Absence::CutShort,
+            () if has(RecordType::NS) && !has(RecordType::SOA) => Absence::Referral,
+            () if exists => Absence::NoData,
+            () => Absence::NoName,
+        };
         let seconds = if records.is_empty() {
             response.negative_ttl()
         } else {
@@ -72,12 +98,20 @@ impl Said {
         };
         Self {
             is_proven: response.authentic_data,
-            exists: response.response_code != ResponseCode::NXDomain,
-            is_referral: records.is_empty() && has(RecordType::NS) && !has(RecordType::SOA),
+            absence,
             name,
             records,
             ttl: Duration::from_secs(seconds.unwrap_or(0).into()),
         }
+    }
+
+    fn is_cut_short(&self) -> bool {
+        self.records.is_empty() && self.absence == Absence::CutShort
+    }
+
+    /// The same where an alias led to it that another answer ends with.
+    fn after(&self, alias: &Self) -> Self {
+        Self { is_proven: self.is_proven && alias.is_proven, ..self.clone() }
     }
 }
 
@@ -122,8 +156,20 @@ impl Validating {
         }
     }
 
-    /// The answer, or why there is none: no server answers, or the zone is not what it should be (SERVFAIL).
+    /// The answer, or why there is none: no server answers, or the zone is not what it should be (SERVFAIL). Aliases
+    /// that the server does not follow are followed here.
     pub(super) async fn ask(&self, name: &Name, kind: RecordType) -> Result<Arc<Said>, NetError> {
+        let mut said = self.ask_about(name, kind).await?;
+        for _ in 1..MOST_QUESTIONS {
+            if !said.is_cut_short() {
+                break;
+            }
+            said = Arc::new(self.ask_about(&said.name, kind).await?.after(&said));
+        }
+        Ok(said)
+    }
+
+    async fn ask_about(&self, name: &Name, kind: RecordType) -> Result<Arc<Said>, NetError> {
         let query = Query::query(name.clone(), kind);
         if let Some((_, cache)) = &self.kept
             && let Some((said, until)) = cache.get(&query)

@@ -44,6 +44,46 @@ async fn what_takes_no_mail_is_told_from_what_is_not_known() {
 }
 
 #[tokio::test]
+async fn what_is_at_the_end_of_aliases_is_known_or_not() {
+    let zone = FakeDns::start().await;
+    zone.set_mx("two.test", [(10, "mx.two.test")]);
+    zone.set_cname("alias.test", "other.test");
+    zone.set_cname("other.test", "two.test");
+    // a domain that is its own mail server, one without an address, and one that is not there
+    zone.set_cname("host.test", "own.test");
+    zone.set_a("own.test", [FOUR]);
+    zone.set_cname("empty.test", "bare.test");
+    zone.set_txt("bare.test", ["no address"]);
+    zone.set_cname("gone.test", "missing.test");
+    zone.set_cname("broken.test", "failing.test");
+    zone.set_servfail("failing.test");
+    // a circle, and more of them than are followed
+    zone.set_cname("circle.test", "one.circle.test");
+    zone.set_cname("one.circle.test", "two.circle.test");
+    zone.set_cname("two.circle.test", "one.circle.test");
+    for number in 0..70 {
+        zone.set_cname(&format!("a{number}.test"), &format!("a{}.test", number + 1));
+    }
+    zone.set_mx("a70.test", [(10, "mx.two.test")]);
+    let dns = Dns::with_server(zone.addr);
+    for dns in [dns.clone(), dns.validating()] {
+        for cuts in [false, true] {
+            zone.set_cuts_aliases(cuts);
+            let two = Route::Servers(vec![server(10, "mx.two.test")]);
+            assert_eq!(dns.route("alias.test", 1).await, two, "{cuts}");
+            assert_eq!(dns.route("a66.test", 1).await, two, "{cuts}");
+            let own = Route::Servers(vec![server(0, "host.test")]);
+            assert_eq!(dns.route("host.test", 1).await, own, "{cuts}");
+            assert_eq!(dns.route("empty.test", 1).await, Route::Nowhere, "{cuts}");
+            assert_eq!(dns.route("gone.test", 1).await, Route::Nowhere, "{cuts}");
+            for name in ["broken.test", "circle.test", "a0.test"] {
+                assert_eq!(dns.route(name, 1).await, Route::Unknown, "{name}, {cuts}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn both_kinds_of_addresses_are_tried_in_turns() {
     let zone = FakeDns::start().await;
     let dns = Dns::with_server(zone.addr);

@@ -20,8 +20,8 @@ pub use fault::Fault;
 
 use crate::net::free_port;
 use message::{
-    A, AAAA, CNAME, MX, NO_ERROR, NS, NXDOMAIN, PTR, Query, SERVFAIL, TLSA, TXT, add_authority, authority,
-    key, labels, prove, record, strings,
+    A, AAAA, CNAME, MX, NO_ERROR, NS, NXDOMAIN, PTR, Query, SERVFAIL, SOA, TLSA, TXT, add_authority,
+    authority, key, labels, prove, record, strings,
 };
 
 /// What the server says about a name.
@@ -42,6 +42,8 @@ struct Zone {
     fault: Option<Fault>,
     /// How long each answer over UDP is held back.
     delay: Duration,
+    /// Whether answers have the first alias of a name alone.
+    cuts_aliases: bool,
     /// How many seconds an answer may be kept.
     ttl: u32,
     /// Zones that are signed, and zones below them that are not.
@@ -160,6 +162,11 @@ impl FakeDns {
     /// Makes a name an alias of another.
     pub fn set_cname(&self, name: &str, target: &str) {
         self.change(name, |entry| entry.cname = Some(key(target)));
+    }
+
+    /// Answers with the first alias of a name alone, and leaves it to whoever asks to follow it, or follows them again.
+    pub fn set_cuts_aliases(&self, cuts: bool) {
+        self.zone.lock().unwrap().cuts_aliases = cuts;
     }
 
     /// Answers questions about a name with SERVFAIL until it is set or removed.
@@ -291,7 +298,7 @@ fn answer(zone: &Mutex<Zone>, query: &Query) -> Option<Vec<u8>> {
         match &entry.cname {
             Some(target) => {
                 records.push(record(&name, CNAME, &labels(target), zone.ttl));
-                if query.kind == CNAME {
+                if query.kind == CNAME || zone.cuts_aliases {
                     break;
                 }
                 name.clone_from(target);
@@ -303,11 +310,21 @@ fn answer(zone: &Mutex<Zone>, query: &Query) -> Option<Vec<u8>> {
     message.extend(records.concat());
     if records.is_empty() && zone.ttl > 0 {
         add_authority(&mut message, &authority(&query.name, zone.ttl));
+    } else if has_no_more(&zone, &name, query) {
+        add_authority(&mut message, &authority(&name, zone.ttl));
     }
     if is_proven {
         prove(&mut message);
     }
     Some(message)
+}
+
+/// Whether aliases led to a name that has no records of the kind that is asked for. Zones are not asked about: each
+/// name would seem to be one.
+fn has_no_more(zone: &Zone, name: &str, query: &Query) -> bool {
+    let has_records = |entry: &Name| entry.records.iter().any(|(kind, _)| *kind == query.kind);
+    let ends = |entry: &Name| entry.cname.is_none() && !has_records(entry);
+    query.kind != SOA && *name != query.name && zone.names.get(name).is_none_or(ends)
 }
 
 /// Whether a name is in a zone that is signed: the nearest one above it counts.

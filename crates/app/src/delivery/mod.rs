@@ -40,6 +40,7 @@ mod instance_rate;
 pub mod intervening;
 mod interventions;
 mod ledger;
+mod letting_go;
 mod message;
 mod next_hop;
 mod outcome;
@@ -211,6 +212,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     tls_reports::start(app, tasks);
     tasks.keep("warm-ups", warm_up::run(Arc::clone(&delivery)));
     tasks.keep("interventions", interventions::run(Arc::clone(&delivery)));
+    letting_go::start(&delivery);
     tasks.keep("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
     start_workers(&delivery);
 }

@@ -158,21 +158,27 @@ pub async fn projects(
     .await
 }
 
-/// Makes mails of a project due that wait for an intervention, `most` at most. Returns how many there were.
+/// Makes mails of a project due that wait for an intervention, `most` at most. Returns how many there were, and whether
+/// none waits any more: those that another transaction holds stay. What is being handed over keeps its lease.
 pub async fn let_go(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     id: InterventionId,
     most: i64,
     now: Timestamp,
-) -> Result<u64> {
-    tx.execute(
-        "update emails set paused_by = null, due_at = case when due_at > $4 then $4 else due_at end \
-         where project_id = $1 and due_at is not null and id in \
-         (select id from emails where project_id = $1 and paused_by = $2 and due_at is not null order by id limit $3)",
-        args![project, id, most, now],
-    )
-    .await
+) -> Result<(u64, bool)> {
+    let count = tx
+        .execute(
+            "with picked as (select id from emails where project_id = $1 and paused_by = $2 and due_at is not null \
+             order by id limit $3 {skip_locked}) \
+             update emails set paused_by = null, \
+             due_at = case when due_at > $4 and status = 'PENDING' then $4 else due_at end \
+             where project_id = $1 and id in (select id from picked)",
+            args![project, id, most, now],
+        )
+        .await?;
+    let is_all = count < most as u64 && waiting(tx, project, id, 1).await? == 0;
+    Ok((count, is_all))
 }
 
 /// How many mails of a project wait for an intervention, counted up to `most`.

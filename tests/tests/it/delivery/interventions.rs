@@ -11,6 +11,9 @@ use mailwright_tests::{as_project, items, read, text};
 
 use crate::delivery::{sent_by, settled};
 
+/// Mails that are made due in several portions when their pause ends.
+const LARGE: i64 = 600;
+
 async fn waits(app: &App, id: &str, why: &str) {
     app.eventually(&format!("{id} waits: {why}"), async || {
         let email = app.email(id).await;
@@ -68,6 +71,35 @@ both_engines! {
         }).await;
         app.advance(Duration::from_secs(15)).await;
         app.eventually("it is forgotten", async || items(&read(&app, "/delivery/interventions").await).is_empty().then_some(())).await;
+    }
+
+    async fn all_mail_of_a_large_pause_leaves_when_it_ends(engine: Engine) {
+        let server = ScriptedServer::builder().without_contents().start(|_, _| Answer::Accept).await;
+        let mut app = App::builder(engine).smtp(server.port).start().await;
+        let mut pauses = Vec::new();
+        for domain in ["large.example", "small.example"] {
+            pauses.push(by_command(&app, &["delivery", "pause", "--project", app.project_id(), "--domain", domain]).await);
+        }
+        knows(&app).await;
+        let to: Vec<String> = (0..LARGE).map(|n| format!("p{n}@large.example")).collect();
+        app.send(json!({"to": to, "subject": "Hi", "body": "<p>Hi</p>", "from": app.from()})).await.assert_status(200);
+        let small = app.send_to("ada@small.example").await;
+        app.eventually_within(Duration::from_mins(1), "all of it waits", async || {
+            let listed = read(&app, "/delivery/interventions").await;
+            let waiting: i64 = items(&listed).iter().filter_map(|one| one["waiting"].as_i64()).sum();
+            (waiting == LARGE + 1).then_some(())
+        }).await;
+        assert!(server.received().is_empty());
+        // nobody is told of the end but by its row, as after a process died half-way
+        assert!(app.stop().await.success());
+        for pause in &pauses {
+            app.run(&["delivery", "end", pause]).await;
+        }
+        app.restart().await;
+        app.email_in(&small, &["SENT"]).await;
+        app.eventually_within(Duration::from_mins(1), "all of it leaves", async || {
+            (server.received().len() as i64 == LARGE + 1).then_some(())
+        }).await;
     }
 
     async fn a_paused_project_costs_nobody_else_and_its_mail_can_be_given_up(engine: Engine) {

@@ -25,6 +25,7 @@ fn has_format(format: &str, text: &str) -> bool {
         "content-id" => text.chars().all(|c| c.is_ascii_graphic() && !"<>()\"\\".contains(c)),
         "mailbox" => Mailbox::parse(text).is_some_and(|m| EmailAddress::parse(&m.address).is_some()),
         "plain-name" => mailwright_core::name::is_plain(text),
+        "plain-text" => !mailwright_core::name::holds_hidden(text),
         "language" => is_language(text),
         "date" => Timestamp::parse(text).is_some(),
         _ => true,
@@ -44,6 +45,7 @@ fn pattern(format: &str) -> String {
         "file-name" => r#"^[^\u0000\r\n"]*$"#.into(),
         "content-id" => r"^[!#-'*-;=?-\[\]-~]*$".into(),
         "plain-name" => format!(r"^[^{HIDDEN}]*[^\s{HIDDEN}][^{HIDDEN}]*$"),
+        "plain-text" => format!("^[^{HIDDEN}]*$"),
         "language" => "^[a-z]{2}(-[A-Z]{2})?$".into(),
         _ => r"^[^\u0000]*$".into(),
     }
@@ -99,6 +101,7 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
         }
         "mailbox" => "Must be an email address, or a name with one in angle brackets: Ada <ada@example.com>.",
         "plain-name" => "Must have a visible character, and no line ends, control or invisible characters.",
+        "plain-text" => "Must not contain line ends, control or invisible characters.",
         "date" => "Must be a date such as 2030-01-31T10:20:30Z.",
         "language" => "Must be a language such as en, or a language and a region such as pt-BR.",
         _ => "Does not have the required format.",
@@ -241,11 +244,11 @@ text!(
 );
 text!(
     /// Whoever runs mail servers, as reasons of mail that waits name it.
-    SiteText, 1..=253, "single-line"
+    SiteText, 1..=253, "plain-text"
 );
 text!(
     /// Why something is wanted, for people.
-    ReasonText, 0..=500, "single-line"
+    ReasonText, 0..=500, "plain-text"
 );
 text!(
     /// A name that others are shown: of a project, a key or a person.

@@ -6,7 +6,13 @@ use std::borrow::Cow;
 /// characters (so no line ends, which would end a mail header or a log line), and none that are invisible or turn the
 /// direction of writing around.
 pub fn is_plain(text: &str) -> bool {
-    text.chars().any(|c| !c.is_whitespace()) && !text.chars().any(|c| c.is_control() || is_hidden(c))
+    text.chars().any(|c| !c.is_whitespace()) && !holds_hidden(text)
+}
+
+/// Whether a text has control characters, line ends included, or some that are invisible or turn the direction of
+/// writing around.
+pub fn holds_hidden(text: &str) -> bool {
+    text.chars().any(|c| c.is_control() || is_hidden(c))
 }
 
 /// Whether a text holds what every mail program makes a link of: `https://...`, `www...`, or `example.com/path`. The
@@ -59,7 +65,7 @@ pub fn is_hidden(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{holds_link, is_plain, without_links};
+    use super::{holds_hidden, holds_link, is_plain, without_links};
 
     #[test]
     fn names_are_what_they_look_like() {
@@ -69,6 +75,7 @@ mod tests {
         for bad in ["", " ", "a\r\nBcc: x@y.zz", "a\nb", "a\0b", "abc\u{202e}fed", "a\u{200b}b", "\u{feff}"] {
             assert!(!is_plain(bad), "{bad:?}");
         }
+        assert!(holds_hidden("a\u{1b}[2J") && !holds_hidden("") && !holds_hidden(" a b "));
     }
 
     #[test]

@@ -11,10 +11,12 @@ use mailwright_core::address::DomainName;
 use mailwright_core::audit::Actor;
 use mailwright_core::ids::InterventionId;
 use mailwright_core::intervention::{Intervention, InterventionKind, MAX_NAME, MAX_REASON, Scope};
+use mailwright_core::name::holds_hidden;
 use mailwright_core::project::Project;
 use serde_json::json;
 
 use crate::config::Config;
+use crate::printable::{printable, printable_json};
 use crate::warm_up::{self, WarmUpCommand};
 use crate::{print, setup};
 
@@ -85,7 +87,11 @@ pub(crate) async fn delivery(config: &Config, command: DeliveryCommand) -> Resul
         DeliveryCommand::List { json } => {
             for (found, project) in app.all_interventions().await? {
                 let project = project.as_ref();
-                print(&if json { as_json(&found, project).to_string() } else { line(&found, project) })?;
+                if json {
+                    print(&printable_json(&as_json(&found, project).to_string()))?;
+                } else {
+                    print(&printable(&line(&found, project)))?;
+                }
             }
             return Ok(ExitCode::SUCCESS);
         }
@@ -108,15 +114,17 @@ async fn begin(
     let domain =
         which.domain.as_deref().map(|text| DomainName::parse(text).context("--domain is not a domain name"));
     let domain = domain.transpose()?.map(|domain| domain.to_string());
-    if which.site.as_deref().is_some_and(|site| site.is_empty() || site.len() > MAX_NAME) {
-        bail!("--site must have 1 to {MAX_NAME} characters");
+    let is_site = |site: &str| !site.is_empty() && site.len() <= MAX_NAME && !holds_hidden(site);
+    if which.site.as_deref().is_some_and(|site| !is_site(site)) {
+        bail!("--site must have 1 to {MAX_NAME} characters, and no control or invisible ones");
     }
-    if which.reason.as_deref().is_some_and(|reason| reason.chars().count() > MAX_REASON) {
-        bail!("--reason must have at most {MAX_REASON} characters");
+    let is_reason = |reason: &str| reason.chars().count() <= MAX_REASON && !holds_hidden(reason);
+    if which.reason.as_deref().is_some_and(|reason| !is_reason(reason)) {
+        bail!("--reason must have at most {MAX_REASON} characters, and no control or invisible ones");
     }
     let scope = Scope { project: project.as_ref().map(|project| project.number), domain, site: which.site };
     let made = app.intervene(Wanted { kind, scope, transport, reason: which.reason }).await?;
-    print(&line(&made, project.as_ref()))?;
+    print(&printable(&line(&made, project.as_ref())))?;
     let is_direct = |transport: &Transport| matches!(transport, Transport::Direct(_));
     if made.scope.site.is_some() && !config.transports()?.all.iter().any(|one| is_direct(&one.transport)) {
         // standard output is for what the command prints

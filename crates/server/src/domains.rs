@@ -14,6 +14,7 @@ use mailwright_mail::domain::{ExpectedRecord, Purpose, RecordStatus, RecordType}
 use serde_json::json;
 
 use crate::config::Config;
+use crate::printable::printable;
 use crate::{print, setup};
 
 /// Most characters of one string of a TXT record (RFC 1035 section 3.3).
@@ -155,7 +156,7 @@ fn shown(record: &Record) -> String {
         kind.as_str()
     );
     match &record.difference {
-        Some(told) => format!("{line}\n{:14}{}", "", harmless(told)),
+        Some(told) => format!("{line}\n{:14}{}", "", printable(told)),
         None => line,
     }
 }
@@ -173,11 +174,6 @@ fn is_wrong_key(record: &Record) -> bool {
 
 fn status(record: &Record) -> &'static str {
     record.status.map_or("unchecked", RecordStatus::as_str)
-}
-
-/// What others wrote into their DNS, without what acts on a terminal.
-fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// Why a record is a comment in a zone file: it changes where mail or visitors go, or has to be completed first.
@@ -274,10 +270,5 @@ mod tests {
         {
             assert!(!line_for(purpose, RecordType::Txt, "value", None).contains(';'));
         }
-    }
-
-    #[test]
-    fn what_acts_on_a_terminal_is_not_printed() {
-        assert_eq!(harmless("a\u{1b}[2J\nb"), "a\u{fffd}[2J\u{fffd}b");
     }
 }

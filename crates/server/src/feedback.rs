@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use crate::config::Config;
+use crate::printable::printable;
 use crate::{print, setup};
 
 /// What can be done with the opens and clicks that are stored.
@@ -54,7 +55,7 @@ pub(crate) async fn tracking(config: &Config, command: TrackingCommand) -> Resul
                         format!("could not be fetched: {error}  {}", list.list)
                     }
                 };
-                print(&said)?;
+                print(&printable(&said))?;
             }
             code
         }
@@ -79,7 +80,7 @@ pub(crate) async fn bounces(config: &Config, args: Bounces) -> Result<ExitCode> 
         print("Every bounce so far was understood.")?;
     }
     for text in texts {
-        print(&format!("{:>7}  {}  {}", text.times, text.last_at, text.said))?;
+        print(&format!("{:>7}  {}  {}", text.times, text.last_at, printable(&text.said)))?;
     }
     drop(app);
     setup.db.close().await;

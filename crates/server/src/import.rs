@@ -16,6 +16,7 @@ use mailwright_core::short_text::counted;
 use tokio::sync::mpsc;
 
 use crate::config::Config;
+use crate::printable::printable;
 use crate::{print, setup};
 
 /// How much of the file is read at a time.
@@ -150,7 +151,7 @@ impl Report {
 
     fn tell(&self, line: &str) {
         self.bar.suspend(|| {
-            let _ = writeln!(std::io::stderr(), "{line}");
+            let _ = writeln!(std::io::stderr(), "{}", printable(line));
         });
     }
 

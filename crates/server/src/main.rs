@@ -15,6 +15,7 @@ mod manifest;
 #[cfg(debug_assertions)]
 mod moved_clock;
 mod operate;
+mod printable;
 mod restore;
 mod serve;
 mod setup;
@@ -38,6 +39,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::Config;
+use crate::printable::printable_lines;
 
 /// Sends email for projects, and keeps their contacts, events, templates, segments and campaigns.
 ///
@@ -159,7 +161,8 @@ fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "mailwright: {error:#}");
+            let told = format!("mailwright: {error:#}");
+            let _ = writeln!(std::io::stderr(), "{}", printable_lines(&told));
             ExitCode::FAILURE
         }
     }

@@ -14,6 +14,7 @@ use mailwright_core::ids::ProjectId;
 use serde_json::json;
 
 use crate::config::Config;
+use crate::printable::{printable, printable_json, printable_lines};
 use crate::{print, setup};
 
 /// What can be done with an account.
@@ -152,22 +153,14 @@ async fn trail(app: &App, args: Audit) -> Result<ExitCode> {
         Trail::There(entries) => {
             for entry in entries {
                 let target = entry.target.as_deref().unwrap_or_default();
-                print(&format!(
-                    "{} {} {} {target} {}",
-                    entry.created_at,
-                    who(&entry.actor),
-                    entry.action,
-                    entry.details
-                ))?;
+                let who = who(&entry.actor);
+                let line = format!("{} {who} {} {target} {}", entry.created_at, entry.action, entry.details);
+                print(&printable(&line))?;
             }
         }
         Trail::Deleted(gone) => {
-            print(&format!(
-                "{} {} project.deleted {}",
-                gone.at,
-                who(&gone.actor),
-                json!({"name": gone.name})
-            ))?;
+            let details = json!({"name": gone.name});
+            print(&printable(&format!("{} {} project.deleted {details}", gone.at, who(&gone.actor))))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -218,12 +211,13 @@ pub(crate) async fn inbox(config: &Config, args: Inbox) -> Result<ExitCode> {
                 })
             })
             .collect();
-        print(&serde_json::to_string(&shown)?)?;
+        print(&printable_json(&serde_json::to_string(&shown)?))?;
         return Ok(ExitCode::SUCCESS);
     }
     for mail in &mails {
         let text = mail.text.as_deref().unwrap_or_default();
-        print(&format!("To: {}\nSubject: {}\n\n{text}\n", mail.captured.recipient, mail.captured.subject))?;
+        let (to, subject) = (printable(&mail.captured.recipient), printable(&mail.captured.subject));
+        print(&format!("To: {to}\nSubject: {subject}\n\n{}\n", printable_lines(text)))?;
     }
     if mails.is_empty() {
         print("No mail of the instance was captured.")?;

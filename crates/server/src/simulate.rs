@@ -21,6 +21,7 @@ use mailwright_core::time::Timestamp;
 use serde::Deserialize;
 
 use crate::config::Config;
+use crate::printable::printable_json;
 use crate::{print, setup};
 
 /// How much of a file is held at a time, in bytes of its text: a longer one is read several times.
@@ -78,7 +79,7 @@ pub(crate) async fn simulate(config: &Config, args: SimulateArgs) -> Result<Exit
         }
         (None, None) => with_history(&app, &project, args.workflow, which, args.days).await?,
     };
-    print(&serde_json::to_string_pretty(&Simulation::from(rehearsed))?)?;
+    print(&printable_json(&serde_json::to_string_pretty(&Simulation::from(rehearsed))?))?;
     drop(app);
     setup.db.close().await;
     Ok(ExitCode::SUCCESS)

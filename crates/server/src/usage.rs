@@ -11,6 +11,7 @@ use mailwright_core::csv;
 use mailwright_core::month::Month;
 
 use crate::config::Config;
+use crate::printable::printable;
 use crate::setup;
 
 /// The titles of the columns.
@@ -47,7 +48,8 @@ pub(crate) async fn usage(config: &Config, args: &UsageArgs) -> Result<ExitCode>
         let UsageLine { project, category, mails, units } = line;
         let text = format!(
             "{month}  {}  {category:<13}  {mails:>10} mails  {units:>10} units  {}",
-            project.id, project.name
+            project.id,
+            printable(&project.name)
         );
         writeln!(out, "{text}").context(OUTPUT)
     })

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use crate::config::Config;
+use crate::printable::printable;
 use crate::{print, setup};
 
 /// What can be done with the lists by which addresses are verified.
@@ -41,7 +42,7 @@ pub(crate) async fn verification(config: &Config, command: VerificationCommand) 
                         format!("not taken, the one before stays: {error}  {}  {}", list.list, list.url)
                     }
                 };
-                print(&said)?;
+                print(&printable(&said))?;
             }
         }
         VerificationCommand::Lists => {

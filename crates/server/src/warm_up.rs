@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::config::Config;
 use crate::print;
+use crate::printable::{printable, printable_json};
 
 /// What can be done with a warm-up.
 #[derive(Debug, Subcommand)]
@@ -60,7 +61,11 @@ pub(crate) async fn warm_up(config: &Config, app: &App, command: WarmUpCommand) 
                 print(why_nothing_warms_up(config, app)?)?;
             }
             for found in &all {
-                print(&if json { as_json(found).to_string() } else { line(found) })?;
+                if json {
+                    print(&printable_json(&as_json(found).to_string()))?;
+                } else {
+                    print(&printable(&line(found)))?;
+                }
             }
         }
         WarmUpCommand::Finish(which) => {

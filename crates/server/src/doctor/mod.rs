@@ -24,6 +24,7 @@ use rustix::fs::Access;
 use tokio::net::TcpListener;
 
 use crate::config::Config;
+use crate::printable::printable_lines;
 use crate::serve::cannot_listen;
 use crate::{print, setup};
 
@@ -87,7 +88,7 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
             Ok(Fine::Better(text)) => ("LOOK ", text),
             Err(text) => ("WRONG", text),
         };
-        print(&format!("{mark}  {what}: {text}"))?;
+        print(&format!("{mark}  {what}: {}", printable_lines(&text)))?;
     }
     Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

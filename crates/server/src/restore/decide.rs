@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::RestoreArgs;
 use crate::config::Config;
+use crate::printable::printable_json;
 use crate::{print, setup};
 
 /// Mails that are read at a time.
@@ -70,7 +71,7 @@ fn line(project: &Project, mail: &HeldEmail, as_json: bool) -> String {
             "sourceType": mail.source.as_str(), "campaignId": mail.campaign, "workflowId": mail.workflow,
             "createdAt": mail.created_at,
         });
-        return format!("{line}\n");
+        return format!("{}\n", printable_json(&line.to_string()));
     }
     let to = mail.recipient.as_deref().unwrap_or("(removed)");
     let of = match (mail.campaign, mail.workflow) {

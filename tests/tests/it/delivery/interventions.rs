@@ -191,6 +191,14 @@ both_engines! {
         for field in ["domain", "site", "reason"] {
             assert!(answer.to_string().contains(&format!("\"{field}\"")), "{answer}");
         }
+        // people read it on terminals
+        let acts = json!({"kind": "PAUSE", "site": "a\u{9b}2J.example", "reason": "a\u{1b}[2Jb"});
+        let answer = app.post("/delivery/interventions").json(&acts).send().await.assert_error(422, "VALIDATION_ERROR");
+        for field in ["site", "reason"] {
+            assert!(answer.to_string().contains(&format!("\"{field}\"")), "{answer}");
+        }
+        let output = app.try_run(&["delivery", "pause", "--domain", "one.example", "--reason", "a\u{1b}[2Jb"]).await;
+        assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
         let both = json!({"kind": "PAUSE", "domain": "one.example", "site": "host.example"});
         app.post("/delivery/interventions").json(&both).send().await.assert_error(422, "VALIDATION_ERROR");
         app.post("/delivery/interventions").json(&json!({"kind": "REROUTE"})).send().await.assert_error(422, "VALIDATION_ERROR");

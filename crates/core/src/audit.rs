@@ -26,6 +26,17 @@ pub enum Actor {
     Service,
 }
 
+impl Actor {
+    /// The address or the name of a user or a key.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::User { email, .. } => Some(email),
+            Self::Key { name, .. } => name.as_deref(),
+            Self::Operator | Self::Service => None,
+        }
+    }
+}
+
 /// As logs name an actor: by its id, without address or name.
 impl std::fmt::Display for Actor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::audit::Actor;
 use crate::ids::{InterventionId, ProjectNumber};
 use crate::names::names_in_json;
 use crate::time::Timestamp;
@@ -50,6 +51,8 @@ pub struct Intervention {
     pub reason: Option<String>,
     /// Who wanted it: `operator`, or a user or key of the project by its id.
     pub created_by: String,
+    /// The user's address at the time, or the key's name.
+    pub created_name: Option<String>,
     /// Since when.
     pub created_at: Timestamp,
     /// Since when it is not wanted any more: its mail is being let go.
@@ -76,6 +79,18 @@ impl Intervention {
     /// Whether an operator wanted it, rather than the project.
     pub fn is_of_operator(&self) -> bool {
         self.created_by == OPERATOR
+    }
+
+    /// Who wanted it. A user whose address is not known has an empty one.
+    pub fn begun_by(&self) -> Actor {
+        let name = || self.created_name.clone();
+        if let Some(id) = self.created_by.strip_prefix("user ").and_then(|id| id.parse().ok()) {
+            return Actor::User { id, email: name().unwrap_or_default() };
+        }
+        if let Some(id) = self.created_by.strip_prefix("key ").and_then(|id| id.parse().ok()) {
+            return Actor::Key { id, name: name() };
+        }
+        if self.is_of_operator() { Actor::Operator } else { Actor::Service }
     }
 }
 
@@ -170,6 +185,7 @@ impl Interventions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{ApiKeyId, UserId};
 
     fn one(
         kind: InterventionKind,
@@ -188,6 +204,7 @@ mod tests {
             transport: None,
             reason: None,
             created_by: "operator".into(),
+            created_name: None,
             created_at: Timestamp(5),
             ended_at: None,
         }
@@ -224,6 +241,26 @@ mod tests {
         assert!(
             all.pauses_site("other.test") && !all.pauses_site("site.test") && all.names_site("site.test")
         );
+    }
+
+    #[test]
+    fn who_wanted_it_is_read_as_it_was_noted() {
+        let user = UserId::new(Timestamp(5), rand_like(1));
+        let key = ApiKeyId::new(Timestamp(5), rand_like(2));
+        for (actor, name) in [
+            (Actor::User { id: user, email: "ada@example.com".into() }, Some("ada@example.com")),
+            (Actor::Key { id: key, name: Some("Shop".into()) }, Some("Shop")),
+            (Actor::Key { id: key, name: None }, None),
+            (Actor::Operator, None),
+            (Actor::Service, None),
+        ] {
+            let noted = Intervention {
+                created_by: actor.to_string(),
+                created_name: name.map(str::to_owned),
+                ..one(InterventionKind::Pause, Some(1), None, None)
+            };
+            assert_eq!(noted.begun_by(), actor);
+        }
     }
 
     #[test]

@@ -165,6 +165,9 @@ fn line(of: &Intervention, project: Option<&Project>) -> String {
         }
     }
     line.push_str(&format!("  by={}", of.created_by));
+    if let Some(name) = &of.created_name {
+        line.push_str(&format!(" ({name})"));
+    }
     line
 }
 
@@ -172,6 +175,7 @@ fn as_json(of: &Intervention, project: Option<&Project>) -> serde_json::Value {
     json!({
         "id": of.id, "kind": of.kind.as_str(), "project": project.map(|project| project.id),
         "projectName": project.map(|project| &project.name), "domain": of.scope.domain, "site": of.scope.site,
-        "transport": of.transport, "reason": of.reason, "createdBy": of.created_by, "createdAt": of.created_at,
+        "transport": of.transport, "reason": of.reason, "createdBy": of.created_by,
+        "createdByName": of.created_name, "createdAt": of.created_at,
     })
 }

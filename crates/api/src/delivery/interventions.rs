@@ -8,6 +8,7 @@ use mailwright_core::address::DomainName;
 use mailwright_core::ids::InterventionId;
 use mailwright_core::intervention::{Intervention, InterventionKind, Scope};
 use mailwright_core::issue::Issue;
+use mailwright_core::role::Capability;
 use mailwright_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -18,6 +19,7 @@ use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::fields::{DomainText, ReasonText, SiteText};
 use crate::json::Json;
 use crate::params::{self, PathText};
+use crate::project::audit::ActorView;
 use crate::schema::{Body, Payload};
 
 /// What is wanted with mail that waits.
@@ -35,6 +37,8 @@ pub(crate) struct InterventionView {
     reason: Option<String>,
     /// Whether the operator of the instance made it. Only the operator can end it then.
     by_operator: bool,
+    /// Who made it, as the audit log has it. Those who may not read that see no `id` and no `name`.
+    begun_by: ActorView,
     /// How many mails of the project wait because of this intervention, counted up to 10,000.
     waiting: i64,
     #[schema(value_type = String, format = DateTime)]
@@ -42,11 +46,14 @@ pub(crate) struct InterventionView {
 }
 
 impl InterventionView {
-    fn new(of: Intervention, waiting: i64) -> Self {
+    /// `sees_names` says whether the reader may see who made it.
+    fn new(of: Intervention, waiting: i64, sees_names: bool) -> Self {
+        let begun_by = ActorView::from(of.begun_by());
         Self {
             id: of.id,
             kind: of.kind,
             by_operator: of.is_of_operator(),
+            begun_by: if sees_names { begun_by } else { begun_by.anonymous() },
             domain: of.scope.domain,
             site: of.scope.site,
             transport: of.transport,
@@ -104,10 +111,11 @@ impl Payload for Intervene {
     responses((status = 200, body = Vec<InterventionView>)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadMail>,
+    ProjectAccess(project, caller, _): ProjectAccess<ReadMail>,
 ) -> Result<Json<Vec<InterventionView>>> {
+    let sees_names = caller.holder.may(Capability::ReadAudit);
     let found = app.interventions(&project).await?;
-    Ok(Json(found.into_iter().map(|(of, waiting)| InterventionView::new(of, waiting)).collect()))
+    Ok(Json(found.into_iter().map(|(of, waiting)| InterventionView::new(of, waiting, sees_names)).collect()))
 }
 
 /// Pause mail, or give it up
@@ -133,7 +141,7 @@ pub(crate) async fn add(
     let scope = Scope { project: None, domain, site: body.site.map(|site| site.0) };
     let wanted = Wanted { kind, scope, transport: None, reason: body.reason.map(|reason| reason.0) };
     let made = app.intervene_for(&project, &caller.actor, wanted).await?;
-    Ok((StatusCode::CREATED, Json(InterventionView::new(made, 0))))
+    Ok((StatusCode::CREATED, Json(InterventionView::new(made, 0, true))))
 }
 
 /// The end of an intervention.

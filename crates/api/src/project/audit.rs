@@ -44,6 +44,13 @@ pub(crate) struct ActorView {
     name: Option<String>,
 }
 
+impl ActorView {
+    /// The actor for a reader who may not see the audit log: of which kind it is, not who.
+    pub(crate) fn anonymous(self) -> Self {
+        Self { id: None, name: None, ..self }
+    }
+}
+
 impl From<Actor> for ActorView {
     fn from(actor: Actor) -> Self {
         match actor {

@@ -81,6 +81,7 @@ impl App {
             transport: wanted.transport,
             reason: wanted.reason,
             created_by: actor.to_string(),
+            created_name: actor.name().map(str::to_owned),
             created_at: now,
             ended_at: None,
         };

@@ -199,6 +199,7 @@ mod tests {
             transport: None,
             reason: None,
             created_by: "operator".into(),
+            created_name: None,
             created_at: ENDED,
             ended_at: Some(ENDED),
         };

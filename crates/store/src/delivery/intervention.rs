@@ -11,7 +11,8 @@ use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 use crate::sending::email::ClaimRef;
 
-const COLUMNS: &str = "id, kind, project, domain, site, transport, reason, created_by, created_at, ended_at";
+const COLUMNS: &str =
+    "id, kind, project, domain, site, transport, reason, created_by, created_name, created_at, ended_at";
 
 fn read(row: &Row<'_>) -> Result<Intervention> {
     let kind: String = row.get(1)?;
@@ -26,8 +27,9 @@ fn read(row: &Row<'_>) -> Result<Intervention> {
         transport: row.get(5)?,
         reason: row.get(6)?,
         created_by: row.get(7)?,
-        created_at: row.get(8)?,
-        ended_at: row.get(9)?,
+        created_name: row.get(8)?,
+        created_at: row.get(9)?,
+        ended_at: row.get(10)?,
     })
 }
 
@@ -73,8 +75,8 @@ pub async fn get(rx: &mut Rx<'_>, id: InterventionId) -> Result<Option<Intervent
 /// Stores one.
 pub async fn add(tx: &mut Tx<'_>, new: &Intervention) -> Result<()> {
     tx.execute_one(
-        "insert into interventions (id, kind, project, domain, site, transport, reason, created_by, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        "insert into interventions (id, kind, project, domain, site, transport, reason, created_by, created_name, \
+         created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         args![
             new.id,
             new.kind.as_str(),
@@ -84,6 +86,7 @@ pub async fn add(tx: &mut Tx<'_>, new: &Intervention) -> Result<()> {
             new.transport.as_deref(),
             new.reason.as_deref(),
             new.created_by.as_str(),
+            new.created_name.as_deref(),
             new.created_at,
         ],
     )

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { actorName } from '#/features/audit/names';
-import { useIsAdmin, useProject } from '#/features/project/open';
+import { useIsAdmin } from '#/features/project/open';
 import { number } from '#/i18n/format';
 import { Button } from '#/ui/button';
 import { Section } from '#/ui/page';
@@ -9,7 +9,7 @@ import { Problem } from '#/ui/problem';
 import { Status, type Tone } from '#/ui/status';
 import { type Column, Table } from '#/ui/table';
 import { Time } from '#/ui/time';
-import { type Actor, type Intervention, interventions, makers } from './queries';
+import { type Intervention, interventions } from './queries';
 import type { Scope, Wish } from './scope';
 import { t } from './texts';
 import { Wished } from './Wished';
@@ -18,13 +18,18 @@ const TONES: Record<Intervention['kind'], Tone> = { PAUSE: 'warn', REROUTE: 'acc
 
 const scopeOf = ({ domain, site }: Intervention): Scope => ({ ...(domain ? { domain } : {}), ...(site ? { site } : {}) });
 
-/** Who made an intervention, as far as it is known, and when. */
-function Who({ of, by }: { of: Intervention; by: Actor | undefined }) {
-  const who = of.byOperator ? t.operator : by && actorName(by);
+/** Who made an intervention. Only administrators see the names of people and keys. */
+function whoMade({ byOperator, begunBy }: Intervention, isAdmin: boolean): string {
+  if (byOperator) return t.operator;
+  if (isAdmin) return actorName(begunBy);
+  return begunBy.type === 'key' ? t.someKey : t.someMember;
+}
+
+/** Who made an intervention, and when. */
+function Who({ of, isAdmin }: { of: Intervention; isAdmin: boolean }) {
   return (
     <span className="block max-w-52 break-words">
-      {who && <>{who}, </>}
-      <Time at={of.createdAt} />
+      {whoMade(of, isAdmin)}, <Time at={of.createdAt} />
     </span>
   );
 }
@@ -32,12 +37,8 @@ function Who({ of, by }: { of: Intervention; by: Actor | undefined }) {
 /** What is wanted with mail that waits, and who wanted it. Where nothing is, it shows nothing. */
 export function Interventions() {
   const all = useQuery(interventions());
-  const project = useProject();
   const isAdmin = useIsAdmin();
   const [wish, setWish] = useState<Wish<Intervention>>();
-  const own = all.data?.filter((one) => !one.byOperator) ?? [];
-  const ids = own.map((one) => one.id);
-  const { data: by } = useQuery({ ...makers(project.id, ids), enabled: isAdmin && ids.length > 0 });
   if (all.error && !all.data) {
     return (
       <Section title={t.interventions}>
@@ -46,7 +47,7 @@ export function Interventions() {
     );
   }
   if (!all.data || all.data.length === 0) return null;
-  const who = (one: Intervention) => <Who of={one} by={by?.get(one.createdAt)} />;
+  const who = (one: Intervention) => <Who of={one} isAdmin={isAdmin} />;
   const columns: Column<Intervention>[] = [
     {
       name: t.wanted,

@@ -6,8 +6,6 @@ import { projectKey, queries } from '#/api/query';
 export type Site = Schemas['SiteView'];
 /** What is wanted with mail that waits. */
 export type Intervention = Schemas['InterventionView'];
-/** Who did something. */
-export type Actor = Schemas['ActorView'];
 
 /** What waits, by the domains of the recipients and by lanes. */
 export const sites = () =>
@@ -23,25 +21,6 @@ export const interventions = () =>
     queryKey: projectKey('delivery', 'interventions'),
     queryFn: ({ signal }) => call(api.GET('/delivery/interventions', { signal })),
     refetchInterval: 10_000,
-  });
-
-/** How many entries of the audit log are looked at. */
-const LOOKED_AT = 100;
-
-/**
- * Who made the interventions, by the times at which they did: the newest entries of the audit log tell, to administrators.
- * Others of `ids` are asked for anew.
- */
-export const makers = (project: string, ids: readonly string[]) =>
-  queryOptions({
-    queryKey: projectKey('delivery', 'makers', ids),
-    queryFn: async ({ signal }) => {
-      const params = { path: { id: project }, query: { limit: LOOKED_AT } };
-      const { data } = await call(api.GET('/projects/{id}/audit', { params, signal }));
-      const made = data.filter((entry) => entry.action === 'intervention.made');
-      return new Map<string, Actor>(made.map((entry) => [entry.createdAt, entry.actor]));
-    },
-    staleTime: Number.POSITIVE_INFINITY,
   });
 
 /** Reads anew what waits, once something else is wanted with it. */

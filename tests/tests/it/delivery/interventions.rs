@@ -7,6 +7,7 @@ use mailwright_testkit::dns::FakeDns;
 use mailwright_testkit::net::free_port;
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Value, both_engines, json};
+use mailwright_tests::browser::Browser;
 use mailwright_tests::{as_project, items, read, text};
 
 use crate::delivery::{sent_by, settled};
@@ -181,6 +182,28 @@ both_engines! {
         knows(&app).await;
         assert_eq!(by("b@one.example").await, "first");
         assert!(!app.run(&["delivery", "list"]).await.contains("REROUTE"));
+    }
+
+    async fn who_began_it_is_told_to_those_who_may_know(engine: Engine) {
+        let app = App::start(engine).await;
+        let (ada, eve) = (Browser::sign_up(&app, "ada@example.com").await, Browser::sign_up(&app, "eve@example.com").await);
+        let project = ada.create_project(&app, "Rockets").await;
+        let project = text(&project["id"]).to_owned();
+        ada.add_member(&app, &project, &eve, "MEMBER").await;
+        let path = "/delivery/interventions";
+        let body = json!({"kind": "PAUSE", "domain": "one.example"});
+        let made = ada.in_project(&app, &project, "POST", path).json(&body).send().await.assert_status(201).json();
+        let begun_by = json!({"type": "user", "id": ada.id, "name": ada.email});
+        assert_eq!(made["begunBy"], begun_by);
+        app.run(&["delivery", "pause", "--project", &project, "--domain", "two.example"]).await;
+        let seen = async |by: &Browser| by.in_project(&app, &project, "GET", path).send().await.assert_status(200).json();
+        let nobody = |kind: &str| json!({"type": kind, "id": null, "name": null});
+        let listed = seen(&ada).await;
+        assert_eq!((&listed[0]["begunBy"], &listed[1]["begunBy"]), (&begun_by, &nobody("operator")));
+        let listed = seen(&eve).await;
+        assert_eq!((&listed[0]["begunBy"], &listed[1]["begunBy"]), (&nobody("user"), &nobody("operator")));
+        let listed = app.run(&["delivery", "list"]).await;
+        assert!(listed.contains(&format!("by=user {} (ada@example.com)", ada.id)), "{listed}");
     }
 
     async fn what_is_not_clear_is_refused(engine: Engine) {

@@ -191,4 +191,9 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "reports about TLS",
         sql: include_str!("../../../migrations/0058_tls_reports.sql"),
     },
+    Migration {
+        number: 59,
+        name: "names of those who intervene",
+        sql: include_str!("../../../migrations/0059_intervention_names.sql"),
+    },
 ];

@@ -9,6 +9,7 @@ use mailwright_core::names;
 use mailwright_core::retention::Kind;
 use mailwright_store::StoreMetrics;
 use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -127,6 +128,8 @@ names! {
 #[derive(Debug, Clone)]
 pub struct Metrics {
     registry: Arc<Registry>,
+    /// What names sites.
+    naming: Arc<Registry>,
     /// For the database handle.
     pub store: StoreMetrics,
     /// For continuous copies.
@@ -171,7 +174,8 @@ impl Default for Metrics {
         let mut registry = Registry::with_prefix("mailwright");
         let store = StoreMetrics::new(&mut registry);
         let copies = CopyMetrics::new(&mut registry);
-        let sites = SiteMetrics::new(&mut registry);
+        let mut naming = Registry::with_prefix("mailwright");
+        let sites = SiteMetrics::new(&mut registry, &mut naming);
         let tls_reports = TlsReportMetrics::new(&mut registry);
         let requests = registered(&mut registry, "http_requests", "Requests answered");
         let latency: Family<RouteLabels, Histogram, fn() -> Histogram> =
@@ -237,6 +241,7 @@ impl Default for Metrics {
         );
         Self {
             registry: Arc::new(registry),
+            naming: Arc::new(naming),
             store,
             copies,
             sites,
@@ -378,10 +383,12 @@ impl Metrics {
         self.rounds_failed.get_or_create(&WorkLabels { work }).set(i64::from(failed));
     }
 
-    /// The text that Prometheus reads.
-    pub fn render(&self) -> String {
-        let mut text = String::new();
-        match prometheus_client::encoding::text::encode(&mut text, &self.registry) {
+    /// The text that Prometheus reads. Sites are domains that projects write to: they are named to the operator alone.
+    pub fn render(&self, names_sites: bool) -> String {
+        let (mut text, naming) = (String::new(), names_sites.then_some(&self.naming));
+        let mut registries = std::iter::once(&self.registry).chain(naming);
+        let written = registries.try_for_each(|registry| encode_registry(&mut text, registry));
+        match written.and_then(|()| encode_eof(&mut text)) {
             Ok(()) => text,
             Err(error) => format!("# {error}\n"),
         }

@@ -15,6 +15,7 @@ use mailwright_core::retention::Periods;
 use mailwright_store::audience::columns::ColumnLimits;
 use mailwright_store::delivery::mailbox::Quota;
 use mailwright_store::feedback::inbound::Volume;
+use sha2::{Digest, Sha256};
 
 pub use self::base_url::{BaseUrl, BaseUrlError};
 pub use self::check::CheckSettings;
@@ -85,6 +86,8 @@ pub struct Settings {
     pub oauth: OauthSettings,
     /// What mail costs; `None` where nothing is billed, and nothing limited.
     pub billing: Option<BillingSettings>,
+    /// The key with which the metrics name sites; `None`: they name none.
+    pub metrics_key: Option<ClientSecret>,
 }
 
 /// How mail is billed: by a payment service that speaks like Stripe.
@@ -173,7 +176,7 @@ pub struct ProviderSettings {
     pub api_url: BaseUrl,
 }
 
-/// A secret that another service gave out. Never printed.
+/// A secret that the operator chose or another service gave out. Never printed.
 #[derive(Clone)]
 pub struct ClientSecret(String);
 
@@ -185,6 +188,11 @@ impl ClientSecret {
 
     pub(crate) fn reveal(&self) -> &str {
         &self.0
+    }
+
+    /// Whether a text is the secret. How long that takes says nothing of it.
+    pub fn is(&self, text: &str) -> bool {
+        Sha256::digest(&self.0) == Sha256::digest(text)
     }
 }
 

@@ -113,7 +113,7 @@ pub(super) fn secret(found: Option<Identity>) -> Result<Identity, ApiError> {
 }
 
 /// The token of exactly `Bearer <token>`.
-pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
     (!token.is_empty() && !token.contains(char::is_whitespace)).then_some(token)
 }

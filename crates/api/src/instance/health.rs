@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use crate::auth::bearer;
 use crate::json::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use mailwright_app::App;
 use serde::Serialize;
@@ -67,10 +68,14 @@ pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Readiness
 }
 
 /// Show metrics for Prometheus
+///
+/// Those that name sites are for requests with the instance's key for metrics as a bearer token.
 #[utoipa::path(get, path = "/metrics", tag = "Service", operation_id = "getMetrics",
     responses((status = 200, content_type = "application/openmetrics-text", body = String)))]
-pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
+pub(crate) async fn metrics(State(app): State<App>, headers: HeaderMap) -> impl IntoResponse {
     app.metrics().writable(app.is_writable());
+    let key = app.settings().metrics_key.as_ref();
+    let names_sites = key.zip(bearer(&headers)).is_some_and(|(key, given)| key.is(given));
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], app.metrics().render())
+    ([(header::CONTENT_TYPE, kind)], app.metrics().render(names_sites))
 }

@@ -1,5 +1,7 @@
-//! The metrics of the sites that mail is brought to: of those with most mail, so that their number is bounded.
+//! The metrics of the sites that mail is brought to: sums, and for the operator those with most mail by name, so that
+//! their number is bounded.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use mailwright_core::names;
@@ -16,6 +18,19 @@ pub(super) const MOST_SITES: usize = 20;
 struct SiteLabels {
     transport: String,
     site: String,
+}
+
+/// A transport.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SitesLabels {
+    transport: String,
+}
+
+/// How sites of a transport are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SitesStateLabels {
+    transport: String,
+    state: &'static str,
 }
 
 /// How a site is.
@@ -49,9 +64,46 @@ pub(super) struct SiteFigures {
     pub(super) state: SiteState,
 }
 
+/// What a process knows of all sites of a transport together.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct SiteSums {
+    held: usize,
+    connections: u32,
+    /// How many sites are in each state, in the order of [`SiteState::ALL`].
+    states: [i64; SiteState::ALL.len()],
+}
+
+impl SiteSums {
+    /// Takes a site into account.
+    pub(super) fn add(&mut self, held: usize, connections: u32, state: SiteState) {
+        self.held += held;
+        self.connections += connections;
+        for (count, each) in self.states.iter_mut().zip(SiteState::ALL) {
+            *count += i64::from(each == state);
+        }
+    }
+}
+
+/// A site by which it is chosen: the mails that are held for it, its connections, its name.
+pub(super) type Ranked = (usize, u32, Arc<str>);
+
+/// Of all sites those with most mail, first the one with most.
+pub(super) fn with_most_mail(mut all: Vec<Ranked>) -> Vec<Ranked> {
+    let most_first = |a: &Ranked, b: &Ranked| (b.0, b.1, &a.2).cmp(&(a.0, a.1, &b.2));
+    if all.len() > MOST_SITES {
+        all.select_nth_unstable_by(MOST_SITES, most_first);
+        all.truncate(MOST_SITES);
+    }
+    all.sort_unstable_by(most_first);
+    all
+}
+
 /// What is measured of sites.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SiteMetrics {
+    sites: Family<SitesStateLabels, Gauge>,
+    all_held: Family<SitesLabels, Gauge>,
+    all_connections: Family<SitesLabels, Gauge>,
     held: Family<SiteLabels, Gauge>,
     connections: Family<SiteLabels, Gauge>,
     rate: Family<SiteLabels, Gauge<f64, AtomicU64>>,
@@ -59,34 +111,49 @@ pub(crate) struct SiteMetrics {
 }
 
 impl SiteMetrics {
-    /// Declares the metrics in a registry.
-    pub(crate) fn new(registry: &mut Registry) -> Self {
+    /// Declares the metrics: sums in a registry, and what names sites in `naming`.
+    pub(crate) fn new(registry: &mut Registry, naming: &mut Registry) -> Self {
         let metrics = Self::default();
-        registry.register("site_held", "Mails that this process holds for a site", metrics.held.clone());
+        registry.register("sites", "Sites that are in a state", metrics.sites.clone());
         registry.register(
+            "sites_held",
+            "Mails that this process holds for all sites together",
+            metrics.all_held.clone(),
+        );
+        registry.register(
+            "sites_connections",
+            "Connections of this process to all sites together",
+            metrics.all_connections.clone(),
+        );
+        naming.register("site_held", "Mails that this process holds for a site", metrics.held.clone());
+        naming.register(
             "site_connections",
             "Connections of this process to a site",
             metrics.connections.clone(),
         );
-        registry.register(
+        naming.register(
             "site_rate",
             "Mails a minute that a site takes from one address; 0 for no limit",
             metrics.rate.clone(),
         );
-        registry.register("site_state", "1 for the state that a site is in", metrics.state.clone());
+        naming.register("site_state", "1 for the state that a site is in", metrics.state.clone());
         metrics
     }
 
-    /// Takes note of the sites of a transport, and forgets those that were noted before and are not among them any more.
-    /// Returns their names.
-    pub(super) fn note(
-        &self,
-        transport: &str,
-        before: &[String],
-        mut figures: Vec<SiteFigures>,
-    ) -> Vec<String> {
-        figures.sort_by(|a, b| (b.held, b.connections, &a.site).cmp(&(a.held, a.connections, &b.site)));
-        figures.truncate(MOST_SITES);
+    /// Takes note of all sites of a transport together.
+    pub(super) fn note_sums(&self, transport: &str, sums: &SiteSums) {
+        let labels = SitesLabels { transport: transport.to_owned() };
+        self.all_held.get_or_create(&labels).set(i64::try_from(sums.held).unwrap_or(i64::MAX));
+        self.all_connections.get_or_create(&labels).set(i64::from(sums.connections));
+        for (count, state) in sums.states.iter().zip(SiteState::ALL) {
+            let labels = SitesStateLabels { transport: transport.to_owned(), state: state.as_str() };
+            self.sites.get_or_create(&labels).set(*count);
+        }
+    }
+
+    /// Takes note of the sites of a transport [with most mail](with_most_mail), and forgets those that were noted before
+    /// and are not among them any more. Returns their names.
+    pub(super) fn note(&self, transport: &str, before: &[String], figures: Vec<SiteFigures>) -> Vec<String> {
         for site in before.iter().filter(|name| figures.iter().all(|figures| figures.site != **name)) {
             self.forget(SiteLabels { transport: transport.to_owned(), site: site.clone() });
         }
@@ -128,15 +195,32 @@ mod tests {
 
     #[test]
     fn the_sites_with_most_mail_are_shown_and_others_no_more() {
-        let mut registry = Registry::default();
-        let metrics = SiteMetrics::new(&mut registry);
-        let shown = || {
+        let (mut registry, mut naming) = (Registry::default(), Registry::default());
+        let metrics = SiteMetrics::new(&mut registry, &mut naming);
+        let text = |registry: &Registry| {
             let mut text = String::new();
-            prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+            prometheus_client::encoding::text::encode(&mut text, registry).unwrap();
             text
         };
-        let many = (0..30).map(|n| figures(&format!("s{n}"), n));
-        let noted = metrics.note("mx", &[], many.collect());
+        let shown = || text(&naming);
+        let many: Vec<Ranked> = (0..30).map(|n| (n, 1, format!("s{n}").into())).collect();
+        let mut sums = SiteSums::default();
+        for (held, connections, _) in &many {
+            sums.add(*held, *connections, SiteState::Resting);
+        }
+        metrics.note_sums("mx", &sums);
+        let unnamed = text(&registry);
+        for line in [
+            "sites{transport=\"mx\",state=\"resting\"} 30",
+            "sites{transport=\"mx\",state=\"working\"} 0",
+            "sites_held{transport=\"mx\"} 435",
+            "sites_connections{transport=\"mx\"} 30",
+        ] {
+            assert!(unnamed.contains(line), "{unnamed}");
+        }
+        assert!(!unnamed.contains("s29"), "{unnamed}");
+        let most = with_most_mail(many).into_iter().map(|(held, _, name)| figures(&name, held));
+        let noted = metrics.note("mx", &[], most.collect());
         assert_eq!((noted.len(), &*noted[0]), (MOST_SITES, "s29"));
         assert!(shown().contains("site_held{transport=\"mx\",site=\"s29\"} 29"), "{}", shown());
         assert!(!shown().contains("\"s9\""));

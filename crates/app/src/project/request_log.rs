@@ -369,7 +369,7 @@ mod tests {
         let (requests, gaps) = log.take();
         assert_eq!(requests.len(), BUFFER);
         assert_eq!(gaps, [Gap { project: PROJECT, minute: 2, left_out: 7 }]);
-        assert!(metrics.render().contains("mailwright_requests_not_logged_total{reason=\"full\"} 8"));
+        assert!(metrics.render(false).contains("mailwright_requests_not_logged_total{reason=\"full\"} 8"));
         for project in 0..2 * GAPS as i64 {
             log.held().leave_out(ProjectNumber(project), 0, 1);
         }

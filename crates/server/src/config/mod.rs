@@ -26,8 +26,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::copies::CopySettings;
 use mailwright_app::delivery::mailbox::Quota;
 use mailwright_app::settings::{
-    AccountSettings, AttachmentLimits, BaseUrl, DeliverySettings, JobSettings, RequestLimits,
-    SegmentSettings, Settings, StoreSettings, SystemMailSettings,
+    AccountSettings, AttachmentLimits, BaseUrl, ClientSecret, DeliverySettings, JobSettings,
+    RequestLimits, SegmentSettings, Settings, StoreSettings, SystemMailSettings,
 };
 use mailwright_core::address::EmailAddress;
 use mailwright_core::header::NameList;
@@ -80,6 +80,7 @@ pub(crate) struct Config {
     dns_server: String,
     dns_validates: bool,
     secret: Hidden,
+    metrics_key: Hidden,
     disable_signups: bool,
     verify_email_on_signup: bool,
     projects_per_user: i64,
@@ -247,6 +248,19 @@ impl Config {
         }
     }
 
+    /// The key with which metrics name sites, if one was configured.
+    fn metrics_key(&self) -> Result<Option<ClientSecret>> {
+        let key = &self.metrics_key.0;
+        match key.len() {
+            0 => Ok(None),
+            1..16 => bail!("MAILWRIGHT_METRICS_KEY must have at least 16 characters"),
+            _ if key.contains(|c: char| !c.is_ascii_graphic()) => {
+                bail!("MAILWRIGHT_METRICS_KEY must be printable ASCII without spaces")
+            }
+            _ => Ok(Some(ClientSecret::new(key))),
+        }
+    }
+
     /// Where clients reach the service; on this machine where nothing else was asked for.
     pub(crate) fn base_url(&self) -> Result<BaseUrl> {
         let parsed = |text: &str| checks::base_url("MAILWRIGHT_BASE_URL", "https://mail.example.com", text);
@@ -370,6 +384,7 @@ impl Config {
             base_url,
             oauth: self.oauth.settings()?,
             billing: self.billing.settings()?,
+            metrics_key: self.metrics_key()?,
         })
     }
 }

@@ -160,7 +160,8 @@ both_engines! {
         let limited = ScriptedServer::builder().mails_per_window(5, Duration::from_hours(1));
         let slow = net.server("mx.slow.example", 1, limited, |_, _| Answer::Accept).await;
         let quick = net.plain("mx.quick.example", 2).await;
-        let app = net.app(engine).start().await;
+        let key = "a-key-for-the-metrics";
+        let app = net.app(engine).env("MAILWRIGHT_METRICS_KEY", key).start().await;
         let mut mails = Vec::new();
         for number in 0..12 {
             mails.push(app.send_to(&format!("n{number}@slow.example")).await);
@@ -180,10 +181,16 @@ both_engines! {
         assert_eq!((&site["siteReply"], &site["connections"]), (&json!("450 4.7.1"), &json!(1)), "{site}");
         assert!(site["sitePausedUntil"].is_string() && site["perMinute"].is_number(), "{site}");
         app.eventually("the metrics show it", async || {
-            let metrics = app.get("/metrics").send().await.assert_status(200).text();
+            let metrics = app.request("GET", "/metrics").bearer(key).send().await.assert_status(200).text();
             let state = "mailwright_site_state{transport=\"default\",site=\"slow.example\",state=\"resting\"} 1";
             metrics.contains(state).then_some(())
         }).await;
+        // sites are domains that projects write to, and nothing else keeps others from the metrics
+        for request in [app.request("GET", "/metrics"), app.get("/metrics"), app.request("GET", "/metrics").bearer("another-key-than-that")] {
+            let metrics = request.send().await.assert_status(200).text();
+            assert!(metrics.contains("mailwright_sites{transport=\"default\",state=\"resting\"} 1"), "{metrics}");
+            assert!(!metrics.contains("slow.example") && !metrics.contains("mailwright_site_"), "{metrics}");
+        }
         let began = Instant::now();
         for number in 0..20 {
             let id = app.send_to(&format!("n{number}@quick.example")).await;

@@ -18,6 +18,8 @@ fn a_bad_setting_is_named_before_anything_starts() {
         (("MAILWRIGHT_DNS_SERVER", "not an address"), "dns"),
         (("MAILWRIGHT_DOMAINS_MTA_STS", "always"), "mta_sts"),
         (("MAILWRIGHT_DOMAINS_TLS_REPORTS_TO", "nobody"), "tls_reports_to"),
+        (("MAILWRIGHT_METRICS_KEY", "short"), "metrics_key"),
+        (("MAILWRIGHT_METRICS_KEY", "not one word, but several"), "metrics_key"),
         (("MAILWRIGHT_NO_SUCH_SETTING", "1"), "no_such_setting"),
     ] {
         let said = fail(&["serve"], &[data, listen, setting], &[expected]);

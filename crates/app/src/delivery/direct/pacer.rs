@@ -23,6 +23,7 @@ use super::site::room::{LONG, Room};
 use crate::delivery::dispatcher::Taken;
 use crate::delivery::flows::{Destination, Flow};
 use crate::delivery::outcome::Via;
+use crate::delivery::site_metrics::{SiteSums, with_most_mail};
 use crate::delivery::{Delivery, claim_ref};
 
 /// How often it is looked which sites are to be asked.
@@ -103,7 +104,7 @@ pub(super) async fn run(delivery: Arc<Delivery>, transport: TransportNumber, dir
     leave(&delivery, &direct).await;
 }
 
-/// Shows in the metrics how the sites are with most mail. `before` and what is returned are their names.
+/// Shows in the metrics how the sites are, those with most mail by name. `before` and what is returned are their names.
 fn measure(
     delivery: &Delivery,
     direct: &Direct,
@@ -112,10 +113,21 @@ fn measure(
     held: &BTreeMap<Arc<str>, usize>,
 ) -> Vec<String> {
     let now = delivery.now();
-    let held = |name: &Arc<str>| held.get(name).copied().unwrap_or_default();
-    let figures = direct.sites().each().map(|(name, site)| site.figures(name, held(name), now)).collect();
+    let (mut sums, mut all) = (SiteSums::default(), Vec::new());
+    let figures = {
+        let mut sites = direct.sites();
+        for (name, site) in sites.each() {
+            let held = held.get(name).copied().unwrap_or_default();
+            sums.add(held, site.open, site.state(now));
+            all.push((held, site.open, Arc::clone(name)));
+        }
+        let most = with_most_mail(all).into_iter();
+        most.filter_map(|(held, _, name)| Some(sites.site(&name)?.figures(&name, held, now))).collect()
+    };
     let name = delivery.outlets.all.get(usize::from(transport.0)).map(|outlet| Arc::clone(outlet.hop.name()));
-    delivery.app.metrics().sites.note(name.as_deref().unwrap_or_default(), before, figures)
+    let (name, metrics) = (name.as_deref().unwrap_or_default(), &delivery.app.metrics().sites);
+    metrics.note_sums(name, &sums);
+    metrics.note(name, before, figures)
 }
 
 /// Asks the paces, many in one transaction. Returns whether all have answered.

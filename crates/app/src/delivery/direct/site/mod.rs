@@ -335,14 +335,19 @@ impl<L> Site<L> {
         self.report.left = self.report.left.or(report.left);
     }
 
-    /// What the metrics show of it, given its name and how many mails are held for it.
-    pub(super) fn figures(&self, name: &str, held: usize, now: Timestamp) -> SiteFigures {
-        let state = match (now < self.shown_until, self.wait.map(|wait| wait.reason)) {
+    /// How it is, for the metrics.
+    pub(super) fn state(&self, now: Timestamp) -> SiteState {
+        match (now < self.shown_until, self.wait.map(|wait| wait.reason)) {
             (true, _) => SiteState::Unreachable,
             (false, Some(PaceReason::Blocked)) => SiteState::Blocked,
             (false, Some(PaceReason::Resting)) => SiteState::Resting,
             (false, _) => SiteState::Working,
-        };
+        }
+    }
+
+    /// What the metrics show of it, given its name and how many mails are held for it.
+    pub(super) fn figures(&self, name: &str, held: usize, now: Timestamp) -> SiteFigures {
+        let state = self.state(now);
         let per_minute = self.rate.or(self.limits.per_minute.map(f64::from));
         SiteFigures { site: name.to_owned(), held, connections: self.open, per_minute, state }
     }

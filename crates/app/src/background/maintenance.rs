@@ -30,7 +30,7 @@ use crate::background::retention;
 use crate::background::runner::{Runner, every};
 use crate::background::tasks::Tasks;
 use crate::error::Result;
-use crate::sending::domain::{Rechecks, Registrations};
+use crate::sending::domain::{Aging, Rechecks, Registrations};
 
 /// How often stats about the queue are taken.
 const STATS: Duration = Duration::from_secs(5);
@@ -71,6 +71,10 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     });
     retention::start(app, tasks);
     Runner::new(app, "domain checks", domains).later().start(tasks, Rechecks::new(app, tasks));
+    if app.settings().domains.key_lifetime.is_some() {
+        let rounds = Runner::new(app, Aging::NAME, Aging::SWEEP).woken_by(app.aged_keys().waker());
+        rounds.start(tasks, Aging::new(app));
+    }
     if app.registers_domains() {
         let rounds = Runner::new(app, Registrations::NAME, domains).woken_by(app.identity_waker());
         rounds.resting(REGISTRATIONS).start(tasks, Registrations::new(app, tasks));

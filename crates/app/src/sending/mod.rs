@@ -33,7 +33,7 @@ use crate::App;
 use crate::http_client::HttpClient;
 use crate::sending::campaign::runner::Hints;
 use crate::sending::content::Contents;
-use crate::sending::domain::{AskedLookUps, MailPolicy, Registrar};
+use crate::sending::domain::{AgedKeys, AskedLookUps, MailPolicy, Registrar};
 use crate::sending::email::Told;
 use crate::sending::key_pool::KeyPool;
 use crate::sending::upload::places::Places;
@@ -46,6 +46,7 @@ pub(crate) struct State {
     illegible: Told,
     key_pool: KeyPool,
     asked_look_ups: AskedLookUps,
+    aged_keys: AgedKeys,
     registrar: Registrar,
     /// The policy about mail for sender domains, if there is one.
     mail_policy: Option<MailPolicy>,
@@ -68,6 +69,7 @@ impl State {
             illegible: Told::default(),
             key_pool: KeyPool::default(),
             asked_look_ups: AskedLookUps::default(),
+            aged_keys: AgedKeys::default(),
             registrar: Registrar::new(http),
             mail_policy: MailPolicy::of(settings),
             campaigns: Hints::default(),
@@ -88,6 +90,11 @@ impl App {
     /// Where the runner of campaigns is told what to look at.
     pub(crate) fn campaign_hints(&self) -> &Hints {
         &self.0.sending.campaigns
+    }
+
+    /// The domains whose keys are too old.
+    pub(crate) fn aged_keys(&self) -> &AgedKeys {
+        &self.0.sending.aged_keys
     }
 
     /// How often this process saw that a domain may, or may not, be sent from any more.

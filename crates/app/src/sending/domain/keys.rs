@@ -59,8 +59,8 @@ impl App {
         Ok(self.with_records(domain, keys, identities))
     }
 
-    /// The further keys of a domain, with those that it should have by now: a second one, and new ones where the old
-    /// are too old.
+    /// The further keys of a domain, with the second one that it should have by now. Where its keys are too old, it is
+    /// noted that it gets new ones.
     pub(super) async fn keys_due(
         &self,
         project: ProjectNumber,
@@ -69,24 +69,34 @@ impl App {
     ) -> Result<Vec<FurtherKey>> {
         let settings = &self.settings().domains;
         let Some(kind) = KeyType::parse(&domain.key_type) else { return Ok(keys) };
-        let has = |role| keys.iter().any(|key| key.role == role);
-        let mut made = Vec::new();
-        if settings.second_key && !has(KeyRole::Second) {
-            made.push(self.further_key(kind.other(), KeyRole::Second).await?);
+        if self.are_keys_old(domain, &keys) {
+            self.aged_keys().note(project, domain.id, domain.key_created_at);
         }
-        let age = self.0.clock.now().since(domain.key_created_at);
-        let is_old = settings.key_lifetime.is_some_and(|lifetime| age >= lifetime);
-        let mut letters = Letters::none();
-        if is_old && domain.verified && !has(KeyRole::Next) {
-            made.extend(self.successors(domain, &keys).await?);
-            letters = Letters::old_key(&domain.name);
-        }
-        if made.is_empty() {
+        if !settings.second_key || keys.iter().any(|key| key.role == KeyRole::Second) {
             return Ok(keys);
         }
-        self.add_keys(project, domain, Actor::Service, made, letters).await?;
+        let made = vec![self.further_key(kind.other(), KeyRole::Second).await?];
+        self.add_keys(project, domain, Actor::Service, made, Letters::none()).await?;
         let id = domain.id;
         self.read(body!(async |rx| domain_key::of(rx, project, id).await)).await
+    }
+
+    /// Begins to replace the keys of a domain because of their age. False where that is not needed any more.
+    pub(super) async fn replace_old_keys(&self, project: ProjectNumber, id: DomainId) -> Result<bool> {
+        let domain = self.domain(project, id).await?;
+        let keys = self.read(body!(async |rx| domain_key::of(rx, project, id).await)).await?;
+        if !self.are_keys_old(&domain, &keys) {
+            return Ok(false);
+        }
+        let made = self.successors(&domain, &keys).await?;
+        self.add_keys(project, &domain, Actor::Service, made, Letters::old_key(&domain.name)).await
+    }
+
+    /// Whether a domain should have new keys, which it has not yet.
+    fn are_keys_old(&self, domain: &Domain, keys: &[FurtherKey]) -> bool {
+        let age = self.0.clock.now().since(domain.key_created_at);
+        let is_old = self.settings().domains.key_lifetime.is_some_and(|lifetime| age >= lifetime);
+        is_old && domain.verified && keys.iter().all(|key| key.role != KeyRole::Next)
     }
 
     /// Keeps keys that were made. False where others were first.

@@ -11,6 +11,7 @@
 //! Mail for a domain is taken when its MX record points here, as the last check found that answered. Under the capture
 //! transport nothing is looked up, and mail for every domain of a project is taken that somebody brings.
 
+mod aging;
 mod asked;
 mod check;
 mod claim;
@@ -40,6 +41,7 @@ use crate::App;
 use crate::background::runner::Waker;
 use crate::error::{Error, Resource, Result};
 
+pub(crate) use aging::{AgedKeys, Aging};
 pub(crate) use asked::AskedLookUps;
 pub(crate) use identity::{Registrar, Registrations};
 pub(crate) use mail_policy::MailPolicy;

@@ -32,13 +32,21 @@ const SHORTEST: Duration = Duration::from_millis(250);
 
 /// Where a mail goes.
 enum Place {
-    To(Destination),
+    /// With what warms up by it.
+    To(Destination, Vec<Subject>),
     /// Nowhere for now.
     Nowhere(Shut),
     /// Nowhere, since it is paused.
     Pause(InterventionId, String),
     /// Nowhere, since it is to be given up.
     Expire(String),
+}
+
+impl Place {
+    /// Where a mail goes that a transport takes, or does not take.
+    fn by(destination: Destination, taken: Result<Vec<Subject>, Shut>) -> Self {
+        taken.map_or_else(Self::Nowhere, |subjects| Self::To(destination, subjects))
+    }
 }
 
 /// Why a mail leaves by none of its transports.
@@ -116,10 +124,10 @@ impl Delivery {
             let mut asks = Vec::new();
             for mail in left {
                 match self.place_of(lane, &mail, &interventions) {
-                    Place::To(destination) => match self.subjects_of(destination, &mail) {
-                        subjects if subjects.is_empty() => placed.push((destination, mail)),
-                        subjects => asks.push(Ask { destination, mail, subjects }),
-                    },
+                    Place::To(destination, subjects) if subjects.is_empty() => {
+                        placed.push((destination, mail));
+                    }
+                    Place::To(destination, subjects) => asks.push(Ask { destination, mail, subjects }),
                     Place::Pause(id, why) => paused.push((id, why, mail)),
                     Place::Expire(why) => expired.push((why, mail)),
                     Place::Nowhere(shut) => {
@@ -169,8 +177,8 @@ impl Delivery {
         // where there is no choice, it waits where it goes
         if let [only] = &self.outlets.all[..] {
             return match self.place_by(only, mail, lane, interventions) {
-                Place::To(to) => self.exceeds(only, mail, lane).map_or(Place::To(to), Place::Nowhere),
-                other => other,
+                Ok(destination) => Place::by(destination, self.subjects_of(only, mail, lane)),
+                Err(other) => other,
             };
         }
         let Some(routes) = self.outlets.routes() else {
@@ -192,46 +200,45 @@ impl Delivery {
         let mut nowhere: Option<Shut> = None;
         for outlet in first.into_iter().chain(after).filter_map(|number| self.outlets.outlet(number)) {
             let destination = match self.place_by(outlet, mail, lane, interventions) {
-                Place::To(destination) => destination,
-                other => return other,
+                Ok(destination) => destination,
+                Err(other) => return other,
             };
-            match self.is_shut(outlet, destination, mail, lane) {
-                None => return Place::To(destination),
-                Some(shut) if nowhere.as_ref().is_none_or(|known| shut.wait < known.wait) => {
+            match self.admits(outlet, destination, mail, lane) {
+                Ok(subjects) => return Place::To(destination, subjects),
+                Err(shut) if nowhere.as_ref().is_none_or(|known| shut.wait < known.wait) => {
                     nowhere = Some(shut);
                 }
-                Some(_) => {}
+                Err(_) => {}
             }
         }
         // a route always names transports that are there
-        nowhere.map_or(Place::To(Destination::by(TransportNumber(0))), Place::Nowhere)
+        nowhere.map_or_else(|| Place::To(Destination::by(TransportNumber(0)), Vec::new()), Place::Nowhere)
     }
 
-    /// Where a mail goes by a transport, unless something else is wanted of the site that takes it.
+    /// Where a mail goes by a transport. The error is where it goes instead, since that is wanted of the site that takes it.
     fn place_by(
         self: &Arc<Self>,
         outlet: &Outlet,
         mail: &Claimed,
         lane: Lane,
         interventions: &Interventions,
-    ) -> Place {
+    ) -> Result<Destination, Place> {
         let destination = self.destination_by(outlet, mail, lane);
-        let Way::Direct(direct) = &outlet.way else { return Place::To(destination) };
+        let Way::Direct(direct) = &outlet.way else { return Ok(destination) };
         let site = if interventions.is_empty() { None } else { direct.site_of(destination) };
         let Some(site) = site.filter(|site| interventions.names_site(site)) else {
-            return Place::To(destination);
+            return Ok(destination);
         };
         match instead(interventions, mail, Some(&site)) {
-            Some(Instead::Pause(id, why)) => Place::Pause(id, why),
-            Some(Instead::Expire(why)) => Place::Expire(why),
+            Some(Instead::Pause(id, why)) => Err(Place::Pause(id, why)),
+            Some(Instead::Expire(why)) => Err(Place::Expire(why)),
             // one that may have left stays with its transport
             Some(Instead::By(name)) if mail.in_doubt == 0 => {
-                let Some(other) = self.outlets.named(&name) else { return Place::To(destination) };
+                let Some(other) = self.outlets.named(&name) else { return Ok(destination) };
                 let destination = self.destination_by(other, mail, lane);
-                let shut = self.is_shut(other, destination, mail, lane);
-                shut.map_or(Place::To(destination), Place::Nowhere)
+                Err(Place::by(destination, self.admits(other, destination, mail, lane)))
             }
-            Some(Instead::By(_)) | None => Place::To(destination),
+            Some(Instead::By(_)) | None => Ok(destination),
         }
     }
 
@@ -246,41 +253,36 @@ impl Delivery {
         }
     }
 
-    /// What warms up with a mail for a destination.
-    fn subjects_of(&self, destination: Destination, mail: &Claimed) -> Vec<Subject> {
-        self.outlets
-            .outlet(destination.transport)
-            .map_or_else(Vec::new, |outlet| self.subjects_by(outlet, mail))
-    }
-
-    fn subjects_by(&self, outlet: &Outlet, mail: &Claimed) -> Vec<Subject> {
-        match &outlet.way {
-            Way::Direct(direct) => self.warm_up.subjects(direct.new_address(), mail),
-            Way::Capture | Way::Smtp(_) | Way::Ses(_) => Vec::new(),
+    /// What warms up with a mail by a transport; an error where the mail exceeds what may leave in this hour, since its
+    /// address or domain is new.
+    fn subjects_of(&self, outlet: &Outlet, mail: &Claimed, lane: Lane) -> Result<Vec<Subject>, Shut> {
+        let Way::Direct(direct) = &outlet.way else { return Ok(Vec::new()) };
+        let subjects = self.warm_up.subjects(direct.new_address(), mail);
+        match self.warm_up.spent(mail.project, &subjects, lane, self.now()) {
+            Some((wait, why)) => Err(Shut { wait, why, kind: Kind::WarmUp }),
+            None => Ok(subjects),
         }
     }
 
-    /// Whether a mail exceeds what may leave by a transport in this hour, since its address or domain is new.
-    fn exceeds(&self, outlet: &Outlet, mail: &Claimed, lane: Lane) -> Option<Shut> {
-        let subjects = self.subjects_by(outlet, mail);
-        let (wait, why) = self.warm_up.spent(mail.project, &subjects, lane, self.now())?;
-        Some(Shut { wait, why, kind: Kind::WarmUp })
-    }
-
-    /// Why a transport takes no mail of a project for a destination.
-    fn is_shut(&self, outlet: &Outlet, destination: Destination, mail: &Claimed, lane: Lane) -> Option<Shut> {
+    /// Whether a transport takes a mail for a destination, and what warms up by it; else why it takes none.
+    fn admits(
+        &self,
+        outlet: &Outlet,
+        destination: Destination,
+        mail: &Claimed,
+        lane: Lane,
+    ) -> Result<Vec<Subject>, Shut> {
         let why =
             || format!("The mail waits, because the transport {} takes none for now.", outlet.hop.name());
         if let Some(wait) = outlet.hop.rests().or_else(|| outlet.hop.refuses(mail.project)) {
-            return Some(Shut { wait, why: why(), kind: Kind::Outage });
+            return Err(Shut { wait, why: why(), kind: Kind::Outage });
         }
-        match &outlet.way {
-            Way::Direct(direct) => match direct.is_blocked(destination, self.now()) {
-                Some(wait) => Some(Shut { wait, why: why(), kind: Kind::Blocked }),
-                None => self.exceeds(outlet, mail, lane),
-            },
-            Way::Capture | Way::Smtp(_) | Way::Ses(_) => None,
+        if let Way::Direct(direct) = &outlet.way
+            && let Some(wait) = direct.is_blocked(destination, self.now())
+        {
+            return Err(Shut { wait, why: why(), kind: Kind::Blocked });
         }
+        self.subjects_of(outlet, mail, lane)
     }
 
     /// The transport that may have sent a mail already; an error where it is not known, or not configured any more.

@@ -15,8 +15,8 @@ pub(crate) fn printable_lines(text: &str) -> Cow<'_, str> {
     replaced(text, |c| c.is_control() && c != '\n' && c != '\t' || is_hidden(c))
 }
 
-/// A text of JSON (RFC 8259): the control characters that may stand in strings are escaped, so that the values stay what
-/// they are.
+/// A text of JSON (RFC 8259): the control characters that may stand in strings are escaped, so that the values stay
+/// what they are.
 pub(crate) fn printable_json(json: &str) -> Cow<'_, str> {
     // those below U+0020 are escaped already, or stand between the values
     let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}');
@@ -47,7 +47,10 @@ mod tests {
 
     #[test]
     fn what_acts_on_a_terminal_is_not_printed() {
-        assert_eq!(printable("a\u{1b}[2J\nb\u{9b}m\tc\u{202e}d"), "a\u{fffd}[2J\u{fffd}b\u{fffd}m\u{fffd}c\u{fffd}d");
+        assert_eq!(
+            printable("a\u{1b}[2J\nb\u{9b}m\tc\u{202e}d"),
+            "a\u{fffd}[2J\u{fffd}b\u{fffd}m\u{fffd}c\u{fffd}d"
+        );
         assert_eq!(printable_lines("a\u{1b}[2J\n\tb\rc"), "a\u{fffd}[2J\n\tb\u{fffd}c");
         for fine in ["Bücher & Söhne", "می\u{200c}خواهم", ""] {
             assert_eq!(printable(fine), fine);

@@ -3,8 +3,8 @@
 //!
 //! Every process knows all interventions, and looks every [`LOOK`] whether they changed. A mail that is paused is put off
 //! for a day and names its intervention, so that it costs no claims while it waits, and is found at once when the
-//! intervention ends (`letting_go.rs`). All processes let such mail go; that several do harms nothing. What is being handed
-//! over when an intervention is made is handed over.
+//! intervention ends (`letting_go.rs`). All processes let such mail go; that several do harms nothing. What is being
+//! handed over when an intervention is made is handed over.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -118,7 +118,8 @@ impl Delivery {
         }
         let now = self.now();
         let open = self.interventions.open();
-        let over = open.iter().filter(|one| one.ended_at.is_none() && now.since(one.created_at) >= EXPIRES_FOR);
+        let over =
+            open.iter().filter(|one| one.ended_at.is_none() && now.since(one.created_at) >= EXPIRES_FOR);
         for id in over.map(|one| one.id) {
             self.app.0.db.write(body!(async |tx| store::end(tx, id, now).await)).await?;
         }

@@ -215,7 +215,8 @@ impl Delivery {
         nowhere.map_or_else(|| Place::To(Destination::by(TransportNumber(0)), Vec::new()), Place::Nowhere)
     }
 
-    /// Where a mail goes by a transport. The error is where it goes instead, since that is wanted of the site that takes it.
+    /// Where a mail goes by a transport. The error is where it goes instead, since that is wanted of the site that takes
+    /// it.
     fn place_by(
         self: &Arc<Self>,
         outlet: &Outlet,

@@ -151,8 +151,8 @@ impl SiteMetrics {
         }
     }
 
-    /// Takes note of the sites of a transport [with most mail](with_most_mail), and forgets those that were noted before
-    /// and are not among them any more. Returns their names.
+    /// Takes note of the sites of a transport [with most mail](with_most_mail), and forgets those that were noted
+    /// before and are not among them any more. Returns their names.
     pub(super) fn note(&self, transport: &str, before: &[String], figures: Vec<SiteFigures>) -> Vec<String> {
         for site in before.iter().filter(|name| figures.iter().all(|figures| figures.site != **name)) {
             self.forget(SiteLabels { transport: transport.to_owned(), site: site.clone() });

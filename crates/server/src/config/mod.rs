@@ -26,8 +26,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::copies::CopySettings;
 use mailwright_app::delivery::mailbox::Quota;
 use mailwright_app::settings::{
-    AccountSettings, AttachmentLimits, BaseUrl, ClientSecret, DeliverySettings, JobSettings,
-    RequestLimits, SegmentSettings, Settings, StoreSettings, SystemMailSettings,
+    AccountSettings, AttachmentLimits, BaseUrl, ClientSecret, DeliverySettings, JobSettings, RequestLimits,
+    SegmentSettings, Settings, StoreSettings, SystemMailSettings,
 };
 use mailwright_core::address::EmailAddress;
 use mailwright_core::header::NameList;

@@ -1,4 +1,4 @@
-//! Domains whose keys are too old get new ones at a pace: of an instance that was set up in a day, thousands come of age in a
+//! Domains whose keys are too old get new ones at a pace: of domains that were added in a day, thousands come of age in a
 //! day too, and a key costs a second of a processor.
 //!
 //! Checks find such domains. The list of them is this process's alone: what it loses is found by the next checks.
@@ -31,7 +31,8 @@ pub(crate) struct AgedKeys {
 }
 
 impl AgedKeys {
-    /// Takes note of a domain and of when its keys were made. Where too many wait, that with the youngest keys does not.
+    /// Takes note of a domain and of when its keys were made. Where too many wait, that with the youngest keys does
+    /// not.
     pub(super) fn note(&self, project: ProjectNumber, domain: DomainId, made_at: Timestamp) {
         let mut waiting = self.lock();
         waiting.insert((made_at, project, domain));

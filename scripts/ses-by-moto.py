@@ -14,8 +14,8 @@ is a command, {"name": ..., "value": ...}, answered with a line of JSON:
 - asked: the requests about identities that came, [[operation, domain]].
 
 Of identities moto knows little more than the names. What is here beyond it is as the reference of version 2 of the API
-has it: CreateEmailIdentity, GetEmailIdentity and PutEmailIdentityDkimSigningAttributes, with their errors. An identity is
-pending until it is told to be verified, and no mail is taken from it before.
+has it: CreateEmailIdentity, GetEmailIdentity, PutEmailIdentityDkimSigningAttributes and DeleteEmailIdentity, with their
+errors. An identity is pending until it is told to be verified, and no mail is taken from it before.
 
 It ends with its input.
 """
@@ -180,9 +180,17 @@ def put_email_identity_dkim_signing_attributes(self):
     return json.dumps(answer)
 
 
+def delete_email_identity(self):
+    name = self.uri_match["EmailIdentity"]
+    asked("DeleteEmailIdentity", name)
+    registered(self, name)
+    del self.sesv2_backend.core_backend.email_identities[name]
+    return json.dumps({})
+
+
 def signed_request(self):
-    """What a signature covers: moto takes the headers of a GET for its body."""
-    if self._method == "GET":
+    """What a signature covers: moto takes the headers of a request without a body for one."""
+    if self._method in ("GET", "DELETE"):
         self._data = {}
     return signed(self)
 
@@ -192,7 +200,12 @@ models.SESBackend.get_send_quota = quota
 models.SESBackend._is_verified_address = is_verified
 IAMRequestBase._create_aws_request = signed_request
 urls.url_paths["{0}/v2/email/identities/(?P<EmailIdentity>[^/]+)/dkim/signing$"] = SESV2Response.dispatch
-for method in (create_email_identity, get_email_identity, put_email_identity_dkim_signing_attributes):
+for method in (
+    create_email_identity,
+    get_email_identity,
+    put_email_identity_dkim_signing_attributes,
+    delete_email_identity,
+):
     setattr(SESV2Response, method.__name__, method)
 
 port = int(sys.argv[1])

@@ -78,6 +78,32 @@ names! {
     }
 }
 
+names! {
+    /// Why the last request about a domain came to nothing, or is not made yet.
+    pub enum IdentityTrouble {
+        /// The service did not have the domain, which is registered again.
+        Missing = "missing",
+        /// The operator's key may not register domains.
+        Denied = "denied",
+        /// It was asked too often.
+        Throttled = "throttled",
+        /// The account has as many domains as it may have.
+        Limited = "limited",
+        /// It does not accept the request.
+        Refused = "refused",
+        /// It gave no answer that means something, or none at all.
+        Unavailable = "unavailable",
+        /// The key of the domain cannot be decrypted.
+        KeyUnreadable = "key_unreadable",
+        /// The domain waits for the record of its RSA key.
+        KeyUnpublished = "key_unpublished",
+        /// The project had as many domains registered in 24 hours as it may.
+        DayUsedUp = "day_used_up",
+        /// Domains that nobody has any more have to be removed from the account first.
+        RemovalsWait = "removals_wait",
+    }
+}
+
 /// A sender domain as it is registered with the service that a transport leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DomainIdentity {
@@ -95,8 +121,10 @@ pub struct DomainIdentity {
     pub tokens: Vec<String>,
     /// The domain in which these records lead to the same labels; `None` for the usual one.
     pub hosted_zone: Option<String>,
-    /// Why the last request came to nothing.
+    /// Why the last request came to nothing, in a sentence.
     pub error: Option<String>,
+    /// The same, for programs. `None` also where an earlier version noted the error.
+    pub trouble: Option<IdentityTrouble>,
     /// When it was asked last.
     pub checked_at: Option<Timestamp>,
     /// From when on it is to be asked; `None` until the next check of the domain.
@@ -115,6 +143,7 @@ impl DomainIdentity {
             tokens: Vec::new(),
             hosted_zone: None,
             error: None,
+            trouble: None,
             checked_at: None,
             due_at: None,
         }

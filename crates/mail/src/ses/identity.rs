@@ -148,6 +148,11 @@ impl SesConfig {
         self.signed(Method::Get, &path(domain), None, Vec::new(), now)
     }
 
+    /// A request that removes a domain (`DeleteEmailIdentity`).
+    pub fn delete_identity(&self, domain: &str, now: Timestamp) -> SignedRequest {
+        self.signed(Method::Delete, &path(domain), None, Vec::new(), now)
+    }
+
     /// A request that has SES sign otherwise for a domain (`PutEmailIdentityDkimSigningAttributes`).
     pub fn put_signer(&self, domain: &str, signer: Signer<'_>, now: Timestamp) -> SignedRequest {
         let mut body = json!({"SigningAttributesOrigin": signer.origin()});
@@ -208,7 +213,13 @@ impl Shown {
     }
 }
 
-/// What an answer to one of these requests says. `error_type` is the header `x-amzn-errortype`.
+/// What an answer to the removal of a domain says: `Missing` where it is not registered any more.
+pub fn removed(status: u16, error_type: Option<&str>, body: &[u8]) -> IdentityAnswer {
+    // whatever is in the answer: this one has nothing to say
+    if status == 200 { IdentityAnswer::Missing } else { answered(status, error_type, body) }
+}
+
+/// What an answer to one of the other requests says. `error_type` is the header `x-amzn-errortype`.
 pub fn answered(status: u16, error_type: Option<&str>, body: &[u8]) -> IdentityAnswer {
     if status == 200
         && let Some(found) = serde_json::from_slice(body).ok().and_then(Shown::identity)
@@ -292,6 +303,9 @@ mod tests {
         assert_eq!(body(&put), wanted);
         let easy = config().put_signer("acme.test", Signer::EasyDkim, NOW);
         assert_eq!(body(&easy), json!({"SigningAttributesOrigin": "AWS_SES"}));
+        let delete = config().delete_identity("acme.test", NOW);
+        assert_eq!((delete.method, delete.body.len()), (Method::Delete, 0));
+        assert!(delete.url.ends_with("/v2/email/identities/acme.test"), "{}", delete.url);
     }
 
     #[test]
@@ -331,6 +345,9 @@ mod tests {
     fn errors_are_told_apart() {
         assert_eq!(said(400, "AlreadyExistsException", "x"), IdentityAnswer::Exists);
         assert_eq!(said(404, "NotFoundException", "x"), IdentityAnswer::Missing);
+        assert_eq!(removed(200, None, b""), IdentityAnswer::Missing);
+        let kept = removed(403, Some("AccessDeniedException"), b"{}");
+        assert!(matches!(kept, IdentityAnswer::Hindered(Hindrance::Denied, _)), "{kept:?}");
         for (answer, wanted) in [
             (said(429, "TooManyRequestsException", "Rate exceeded"), Hindrance::Throttled),
             (said(429, "", ""), Hindrance::Throttled),

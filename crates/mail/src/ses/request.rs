@@ -24,6 +24,8 @@ pub enum Method {
     Post,
     /// It replaces something.
     Put,
+    /// It removes something.
+    Delete,
 }
 
 impl Method {
@@ -33,6 +35,7 @@ impl Method {
             Self::Get => "GET",
             Self::Post => "POST",
             Self::Put => "PUT",
+            Self::Delete => "DELETE",
         }
     }
 }

@@ -9,7 +9,7 @@ use mailwright_mail::ses::config::SesConfig;
 use mailwright_mail::smtp::{Connection, OpenError, OpenStage, Reply, Security};
 use mailwright_store::database::migrate::{self, Standing};
 use mailwright_store::delivery::next_hop;
-use mailwright_store::sending::domain_identity;
+use mailwright_store::sending::{domain_identity, ses_identity};
 use mailwright_store::{Location, body};
 
 use super::{Fine, direct};
@@ -143,19 +143,25 @@ async fn identities(
     ses: &SesConfig,
     way: IdentityWay,
 ) -> Result<Fine, String> {
-    const NEEDED: &str = "the key needs ses:GetEmailIdentity, ses:CreateEmailIdentity and \
-                          ses:PutEmailIdentityDkimSigningAttributes";
+    const NEEDED: &str = "the key needs ses:GetEmailIdentity, ses:CreateEmailIdentity, \
+                          ses:PutEmailIdentityDkimSigningAttributes and ses:DeleteEmailIdentity";
     let dns = config.dns().map_err(|error| format!("{error:#}"))?;
     let looked = ses_identities(ses, &dns, Clock::system().now()).await;
     looked.map_err(|error| format!("SES does not say which domains it knows ({error}); {NEEDED}"))?;
     let name = transport.to_owned();
     let denied = match current(config).await? {
-        Some(setup) => setup.db.read(body!(async |rx| domain_identity::denied(rx, &name).await)).await,
-        None => Ok(0),
+        Some(setup) => {
+            let denied = setup.db.read(body!(async |rx| {
+                Ok((domain_identity::denied(rx, &name).await?, ses_identity::denied(rx, &name).await?))
+            }));
+            denied.await
+        }
+        None => Ok((0, 0)),
     };
     match denied.map_err(|error| error.to_string())? {
-        0 => Ok(Fine::Ok(format!("domains are registered with SES, by {way}"))),
-        count => Err(format!("SES refused to register {count} domains when it was last asked; {NEEDED}")),
+        (0, 0) => Ok(Fine::Ok(format!("domains are registered with SES, by {way}"))),
+        (0, count) => Err(format!("SES refused to remove {count} domains when it was last asked; {NEEDED}")),
+        (count, _) => Err(format!("SES refused to register {count} domains when it was last asked; {NEEDED}")),
     }
 }
 

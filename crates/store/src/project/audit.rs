@@ -75,6 +75,22 @@ pub async fn record(
     .await
 }
 
+/// How often an action was recorded of a project since a time, counted up to a number.
+pub async fn count_since(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    action: Action,
+    since: Timestamp,
+    most: i64,
+) -> Result<i64> {
+    rx.one(
+        "select count(*) from (select 1 from audit where project_id = $1 and id >= $2 and action = $3 limit $4) as found",
+        args![project, AuditId::first_of(since), action.as_str(), most],
+        |r| r.get(0),
+    )
+    .await
+}
+
 /// An actor as three columns: type, id and name.
 pub(crate) fn stored(actor: &Actor) -> (&'static str, Arg<'static>, Option<&str>) {
     match actor {

@@ -24,7 +24,7 @@ use crate::database::tx::{Rx, Tx};
 use crate::insight::activity_log;
 use crate::project;
 use crate::project::audit;
-use crate::sending::upload;
+use crate::sending::{ses_identity, upload};
 
 /// How long a retired number is looked through.
 const KEPT: Duration = Duration::from_hours(24);
@@ -43,7 +43,8 @@ const KEPT_ROWS: [(&str, &str, &str); 7] = [
     ),
     (
         "domain_identities",
-        "domain_id, transport, holder, way, selector, status, tokens, hosted_zone, error, checked_at, due_at",
+        "domain_id, transport, holder, way, selector, status, tokens, hosted_zone, error, checked_at, due_at, \
+         trouble",
         "",
     ),
     ("counters", "kind, name, shard, value", " and kind in ('delivery_stats', 'usage')"),
@@ -125,6 +126,7 @@ pub async fn delete(tx: &mut Tx<'_>, number: ProjectNumber, actor: &Actor, now: 
         args![found.id, &found.name, kind, id, name, now],
     )
     .await?;
+    ses_identity::abandon_all(tx, number, now).await?;
     for table in tenant::following() {
         tx.execute(format!("delete from {table} where project_id = $1"), args![number]).await?;
     }

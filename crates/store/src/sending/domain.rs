@@ -11,7 +11,7 @@ use crate::audience::names;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
-use crate::sending::{domain_identity, domain_key};
+use crate::sending::{domain_identity, domain_key, ses_identity};
 
 const COLUMNS: &str = "id, name, verified, selector, key_type, public_key, {json_out last_check}, created_at, updated_at, vouched, \
      key_created_at";
@@ -333,7 +333,7 @@ pub async fn claim_due(
 }
 
 /// Removes a domain; whether there was one.
-pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId) -> Result<bool> {
+pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId, now: Timestamp) -> Result<bool> {
     let name = tx
         .optional(
             "delete from domains where project_id = $1 and id = $2 returning name",
@@ -346,6 +346,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId) -> Re
     domain_identity::remove_all(tx, project, id).await?;
     tx.execute("delete from domain_names where name = $1 and project_id = $2", args![name.as_str(), project])
         .await?;
+    ses_identity::abandon(tx, &name, now).await?;
     Ok(true)
 }
 

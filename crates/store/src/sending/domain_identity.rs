@@ -3,7 +3,7 @@
 //! A row is due once a check of its domain asked for that. Whoever takes it up moves its due time by a lease, so that no
 //! other process asks meanwhile, and stores the answer.
 
-use mailwright_core::domain::{DomainIdentity, IdentityHolder, IdentityStatus, IdentityWay};
+use mailwright_core::domain::{DomainIdentity, IdentityHolder, IdentityStatus, IdentityTrouble, IdentityWay};
 use mailwright_core::ids::{DomainId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
@@ -13,8 +13,8 @@ use crate::database::tx::{Row, Rx, Tx};
 
 /// Most identities of a project that are read: its 100 domains with each of 50 transports.
 const MOST: i64 = 5_000;
-const COLUMNS: &str =
-    "domain_id, transport, holder, way, selector, status, tokens, hosted_zone, error, checked_at, due_at";
+const COLUMNS: &str = "domain_id, transport, holder, way, selector, status, tokens, hosted_zone, error, checked_at, due_at, \
+     trouble";
 
 fn read(row: &Row<'_>) -> Result<(DomainId, DomainIdentity)> {
     let tokens: String = row.get(6)?;
@@ -29,6 +29,7 @@ fn read(row: &Row<'_>) -> Result<(DomainId, DomainIdentity)> {
         error: row.get(8)?,
         checked_at: row.get(9)?,
         due_at: row.get(10)?,
+        trouble: row.named_or_null(11, "domain_identities.trouble", IdentityTrouble::from_name)?,
     };
     Ok((row.get(0)?, identity))
 }
@@ -122,7 +123,7 @@ pub async fn keep(
     let kept = tx
         .execute(
             "update domain_identities set holder = $4, way = $5, selector = $6, status = $7, tokens = $8, \
-             hosted_zone = $9, error = $10, checked_at = $11, due_at = null \
+             hosted_zone = $9, error = $10, checked_at = $11, trouble = $12, due_at = null \
              where project_id = $1 and domain_id = $2 and transport = $3",
             args![
                 project,
@@ -136,6 +137,7 @@ pub async fn keep(
                 known.hosted_zone.as_deref(),
                 known.error.as_deref(),
                 known.checked_at,
+                known.trouble.map(IdentityTrouble::as_str),
             ],
         )
         .await?;
@@ -153,7 +155,7 @@ pub async fn denied(rx: &mut Rx<'_>, transport: &str) -> Result<i64> {
     .await
 }
 
-/// Forgets the identities of a domain. With the services they stay.
+/// Forgets what is known of a domain with services. What was registered is in `ses_identity`.
 pub(crate) async fn remove_all(tx: &mut Tx<'_>, project: ProjectNumber, domain: DomainId) -> Result<()> {
     tx.execute(
         "delete from domain_identities where project_id = $1 and domain_id = $2",
@@ -197,6 +199,8 @@ mod tests {
                 way: Some(IdentityWay::EasyDkim),
                 status: IdentityStatus::Verified,
                 tokens: vec!["one".into(), "two".into()],
+                error: Some("Amazon SES was asked too often.".into()),
+                trouble: Some(IdentityTrouble::Throttled),
                 checked_at: Some(NOW),
                 ..DomainIdentity::new("ses")
             };

@@ -9,6 +9,7 @@ pub mod domain_key;
 pub mod email;
 pub mod held;
 pub mod idempotency;
+pub mod ses_identity;
 pub(crate) mod sole_content;
 pub mod source;
 pub mod template;

@@ -13,7 +13,7 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 40] = [
+const GLOBAL_TABLES: [&str; 41] = [
     "backup_marks",
     "database_sizes",
     "deletions",
@@ -43,6 +43,7 @@ const GLOBAL_TABLES: [&str; 40] = [
     "retention_clock",
     "schema_migrations",
     "secret_check",
+    "ses_identities",
     "sessions",
     "tls_policies",
     "tls_report_policies",

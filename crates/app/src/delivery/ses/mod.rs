@@ -163,6 +163,7 @@ pub(crate) async fn send(http: &HttpClient, signed: SignedRequest) -> Result<Ans
         Method::Get => Request::get(to).may_repeat(),
         Method::Post => Request::post(to, signed.body),
         Method::Put => Request::new(hyper::Method::PUT, to).with_body(signed.body),
+        Method::Delete => Request::new(hyper::Method::DELETE, to),
     };
     for (name, value) in signed.headers {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {

@@ -196,9 +196,10 @@ impl App {
             let entry = Entry::new(Action::DomainRemoved, domain.name.to_string());
             audit::record(tx, number, &actor, &entry, now).await?;
             // somebody else may have removed it at the same moment
-            if store::delete(tx, number, id).await? { Ok(()) } else { Err(gone()) }
+            if store::delete(tx, number, id, now).await? { Ok(()) } else { Err(gone()) }
         })).await?;
         self.0.sending.domain_changes.fetch_add(1, Ordering::SeqCst);
+        self.0.sending.registrar.waker().wake();
         Ok(())
     }
 }

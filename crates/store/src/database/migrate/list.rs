@@ -196,4 +196,9 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "names of those who intervene",
         sql: include_str!("../../../migrations/0059_intervention_names.sql"),
     },
+    Migration {
+        number: 60,
+        name: "identities of Amazon SES",
+        sql: include_str!("../../../migrations/0060_ses_identities.sql"),
+    },
 ];

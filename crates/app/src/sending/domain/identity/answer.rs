@@ -1,6 +1,6 @@
 //! What is known of a domain after an answer.
 
-use mailwright_core::domain::{DomainIdentity, IdentityHolder, IdentityStatus, IdentityWay};
+use mailwright_core::domain::{DomainIdentity, IdentityHolder, IdentityStatus, IdentityTrouble, IdentityWay};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::ses::identity::{DkimStatus, Hindrance, Identity, IdentityAnswer};
 use mailwright_mail::ses::request::Said;
@@ -17,7 +17,7 @@ pub(super) fn after(
     answer: IdentityAnswer,
     now: Timestamp,
 ) -> DomainIdentity {
-    let asked = DomainIdentity { error: None, checked_at: Some(now), ..known };
+    let asked = DomainIdentity { error: None, trouble: None, checked_at: Some(now), ..known };
     match answer {
         IdentityAnswer::Known(found) if step == Step::Look => looked_at(asked, wanted, found),
         IdentityAnswer::Known(found) => put(asked, wanted, found),
@@ -29,23 +29,48 @@ pub(super) fn after(
             status: IdentityStatus::Pending,
             ..asked
         },
-        IdentityAnswer::Missing => DomainIdentity {
-            checked_at: asked.checked_at,
-            error: Some("SES does not have the domain. It is registered at the next check.".into()),
-            ..DomainIdentity::new(asked.transport)
-        },
+        IdentityAnswer::Missing => troubled(
+            DomainIdentity { checked_at: asked.checked_at, ..DomainIdentity::new(asked.transport) },
+            IdentityTrouble::Missing,
+        ),
         IdentityAnswer::Hindered(why, Said { status, text }) => {
             // what SES says names the account and its users
             tracing::warn!(transport = asked.transport, status, text, "Amazon SES did not register a domain");
-            hindered(asked, of(why), sentence(why))
+            let (status, why) = of(why);
+            hindered(troubled(asked, why), status)
         }
     }
 }
 
-/// What is known when a request came to nothing. A domain that was verified is so still, as far as is known.
-pub(super) fn hindered(known: DomainIdentity, why: IdentityStatus, error: &str) -> DomainIdentity {
+/// What is known when a request had no answer, with what the connection said.
+pub(super) fn unanswered(known: DomainIdentity, error: &str, now: Timestamp) -> DomainIdentity {
+    let error = Some(error.trim().chars().take(ERROR).collect());
+    let trouble = Some(IdentityTrouble::Unavailable);
+    hindered(
+        DomainIdentity { checked_at: Some(now), error, trouble, ..known },
+        IdentityStatus::Unavailable,
+    )
+}
+
+/// What is known of a domain whose key cannot be given.
+pub(super) fn unopened(known: DomainIdentity, now: Timestamp) -> DomainIdentity {
+    let known = troubled(known, IdentityTrouble::KeyUnreadable);
+    hindered(DomainIdentity { checked_at: Some(now), ..known }, IdentityStatus::Unavailable)
+}
+
+/// What is known of a domain that is not registered yet because it waits for something.
+pub(super) fn waiting(known: DomainIdentity, why: IdentityTrouble) -> DomainIdentity {
+    DomainIdentity { status: IdentityStatus::Pending, ..troubled(known, why) }
+}
+
+/// A domain that was verified is so still, as far as is known.
+fn hindered(known: DomainIdentity, why: IdentityStatus) -> DomainIdentity {
     let status = if known.status == IdentityStatus::Verified { IdentityStatus::Verified } else { why };
-    DomainIdentity { status, error: Some(error.trim().chars().take(ERROR).collect()), ..known }
+    DomainIdentity { status, ..known }
+}
+
+fn troubled(known: DomainIdentity, why: IdentityTrouble) -> DomainIdentity {
+    DomainIdentity { error: Some(sentence(why).to_owned()), trouble: Some(why), ..known }
 }
 
 /// SES was told what to sign with, and does so.
@@ -90,25 +115,46 @@ fn described(known: DomainIdentity, found: Identity) -> DomainIdentity {
 }
 
 /// Why a request came to nothing, for members of the project.
-fn sentence(why: Hindrance) -> &'static str {
+fn sentence(why: IdentityTrouble) -> &'static str {
     match why {
-        Hindrance::Denied => "Amazon SES does not let this instance register domains. Ask whoever runs it.",
-        Hindrance::Throttled => "Amazon SES was asked too often. It is asked again at a later check.",
-        Hindrance::Full => {
+        IdentityTrouble::Missing => "SES does not have the domain. It is registered at the next check.",
+        IdentityTrouble::Denied => {
+            "Amazon SES does not let this instance register domains. Ask whoever runs it."
+        }
+        IdentityTrouble::Throttled => "Amazon SES was asked too often. It is asked again at a later check.",
+        IdentityTrouble::Limited => {
             "The account at Amazon SES has as many domains as it may have. Ask whoever runs this instance."
         }
-        Hindrance::Invalid => "Amazon SES does not accept the domain. Ask whoever runs this instance.",
-        Hindrance::Failed => "Amazon SES gave no usable answer. It is asked again at a later check.",
+        IdentityTrouble::Refused => {
+            "Amazon SES does not accept the domain. Ask whoever runs this instance."
+        }
+        IdentityTrouble::Unavailable => {
+            "Amazon SES gave no usable answer. It is asked again at a later check."
+        }
+        IdentityTrouble::KeyUnreadable => {
+            "The key of the domain cannot be decrypted with the secret of this instance."
+        }
+        IdentityTrouble::KeyUnpublished => {
+            "The domain is registered once the record of its RSA key is found."
+        }
+        IdentityTrouble::DayUsedUp => {
+            "The domain waits to be registered: the project had as many registered in 24 hours as it may, which is 200. It is \
+             tried again at a later check."
+        }
+        IdentityTrouble::RemovalsWait => {
+            "The domain waits to be registered: domains that were removed have to be removed from the account at Amazon SES \
+             first. It is tried again at a later check."
+        }
     }
 }
 
-fn of(why: Hindrance) -> IdentityStatus {
+fn of(why: Hindrance) -> (IdentityStatus, IdentityTrouble) {
     match why {
-        Hindrance::Denied => IdentityStatus::Denied,
-        Hindrance::Throttled => IdentityStatus::Throttled,
-        Hindrance::Full => IdentityStatus::Limited,
-        Hindrance::Invalid => IdentityStatus::Refused,
-        Hindrance::Failed => IdentityStatus::Unavailable,
+        Hindrance::Denied => (IdentityStatus::Denied, IdentityTrouble::Denied),
+        Hindrance::Throttled => (IdentityStatus::Throttled, IdentityTrouble::Throttled),
+        Hindrance::Full => (IdentityStatus::Limited, IdentityTrouble::Limited),
+        Hindrance::Invalid => (IdentityStatus::Refused, IdentityTrouble::Refused),
+        Hindrance::Failed => (IdentityStatus::Unavailable, IdentityTrouble::Unavailable),
     }
 }
 
@@ -180,6 +226,9 @@ mod tests {
 
     #[test]
     fn what_hinders_is_kept_and_a_verified_domain_stays_so() {
+        let long = unanswered(registered(), &"x".repeat(900), NOW);
+        assert_eq!((long.error.map(|error| error.len()), long.status), (Some(ERROR), IdentityStatus::Unavailable));
+        assert_eq!((long.trouble, long.checked_at), (Some(IdentityTrouble::Unavailable), Some(NOW)));
         for (why, status) in [
             (Hindrance::Denied, IdentityStatus::Denied),
             (Hindrance::Throttled, IdentityStatus::Throttled),
@@ -190,6 +239,7 @@ mod tests {
             let answer = || IdentityAnswer::Hindered(why, Said { status: 400, text: "x".repeat(900) });
             let known = after(registered(), (Step::Look, &own()), answer(), NOW);
             assert_eq!((known.status, known.holder), (status, IdentityHolder::Domain), "{why:?}");
+            assert_eq!(known.trouble, Some(of(why).1));
             let error = known.error.unwrap_or_default();
             assert!(
                 error.contains("Amazon SES") && !error.contains("xx"),

@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::domain::{DomainIdentity, IdentityHolder, IdentityStatus, IdentityWay};
+use mailwright_core::domain::{DomainIdentity, IdentityHolder, IdentityTrouble, IdentityWay};
 use mailwright_core::ids::{DomainId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::ses::identity::{IdentityAnswer, Signer, answered};
 use mailwright_mail::ses::request::SignedRequest;
 use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
-use mailwright_store::sending::{domain, domain_identity, domain_key};
+use mailwright_store::sending::{domain, domain_identity, domain_key, ses_identity};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use super::accounts::Account;
-use super::answer::{after, hindered};
+use super::answer::{after, unanswered, unopened, waiting};
 use super::plan::{Keys, LEASE, Step, Wanted, step, wanted};
 use crate::App;
 use crate::background::runner::Waker;
@@ -29,10 +29,11 @@ use crate::secret::DKIM;
 const AT_ONCE: usize = 4;
 /// Time between the beginnings of two of them: Amazon takes one such request a second from an account.
 const APART: Duration = Duration::from_secs(1);
-/// What is said of a domain whose key cannot be given.
-const UNOPENED: &str = "The key of the domain cannot be decrypted with the secret of this instance.";
-/// What is said of a domain with an RSA key whose record is missing.
-const WAITS: &str = "The domain is registered once the record of its RSA key is found.";
+/// Most times in 24 hours that a project has domains registered, or other keys put for them: twice for each domain.
+const MOST_A_DAY: i64 = 200;
+const DAY: Duration = Duration::from_hours(24);
+/// Most domains of an account that are still to be removed while further ones are registered.
+const MOST_GIVEN_UP: i64 = 1_000;
 
 /// What this process keeps for asking.
 pub(crate) struct Registrar {
@@ -59,7 +60,7 @@ impl Registrar {
     }
 
     /// Waits until a request may begin. `None` never comes, since the places stay open.
-    async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+    pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         let place = self.places.acquire().await.ok()?;
         let mut next = self.next.lock().await;
         tokio::time::sleep_until(*next).await;
@@ -67,9 +68,14 @@ impl Registrar {
         Some(place)
     }
 
-    async fn ask(&self, request: SignedRequest) -> Result<IdentityAnswer, String> {
+    /// Makes a request. `read` says what its answer means, by status, name of the error and body.
+    pub(super) async fn ask(
+        &self,
+        request: SignedRequest,
+        read: fn(u16, Option<&str>, &[u8]) -> IdentityAnswer,
+    ) -> Result<IdentityAnswer, String> {
         let answer = ask_ses(&self.http, request).await.map_err(|error| error.to_string())?;
-        Ok(answered(answer.status.as_u16(), ses_error_type(&answer), &answer.body))
+        Ok(read(answer.status.as_u16(), ses_error_type(&answer), &answer.body))
     }
 }
 
@@ -102,6 +108,17 @@ impl Current {
     }
 }
 
+/// What became of a domain at an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Put {
+    /// Nothing was put there.
+    Nothing,
+    /// It was registered.
+    Made,
+    /// It signs with something else.
+    Changed,
+}
+
 impl Key {
     fn named(&self) -> (&str, &str) {
         (self.selector.as_str(), self.kind.as_str())
@@ -132,52 +149,79 @@ impl App {
         let Some((id, known)) = claimed.await? else { return Ok(()) };
         let Some(current) = current(self, project, id).await? else { return Ok(()) };
         let learnt = match self.ses_account(&known.transport) {
-            Some(account) => self.ask_about(account, &current, known.clone(), now).await,
-            None => known.clone(),
+            Some(account) => self.ask_about((project, account), &current, known.clone(), now).await?,
+            None => (known.clone(), Put::Nothing),
         };
+        let (learnt, put) = learnt;
         tracing::debug!(domain = %id, transport = %learnt.transport, status = %learnt.status, "a domain was asked about");
-        let is_put = learnt.holder == IdentityHolder::Domain
+        let is_changed = learnt.holder == IdentityHolder::Domain
             && (known.holder, known.way, &known.selector) != (learnt.holder, learnt.way, &learnt.selector);
-        self.keep_learnt(project, id, (current.name, learnt), is_put, now).await
+        let put = if put == Put::Nothing && is_changed { Put::Changed } else { put };
+        self.keep_learnt(project, id, (current.name, learnt), put, now).await
     }
 
-    /// What is known of a domain after the next request; there may be none to make.
+    /// What is known of a domain after the next request, and whether that registered it; there may be none to make.
     async fn ask_about(
         &self,
-        account: Account<'_>,
+        (project, account): (ProjectNumber, Account<'_>),
         current: &Current,
         known: DomainIdentity,
         now: Timestamp,
-    ) -> DomainIdentity {
+    ) -> Result<(DomainIdentity, Put)> {
         let wanted = current.wanted(account.way);
         let step = step(Some(&known), &wanted, now);
+        let waits_for = match step {
+            Step::Wait => Some(IdentityTrouble::KeyUnpublished),
+            Step::Register => self.registers_later(project, account.transport, now).await?,
+            Step::Look | Step::Replace | Step::Rest => None,
+        };
+        if let Some(why) = waits_for {
+            return Ok((waiting(known, why), Put::Nothing));
+        }
         let request = match step {
-            Step::Rest => return known,
-            Step::Wait => return DomainIdentity { error: Some(WAITS.into()), ..known },
-            Step::Look => Ok(account.config.get_identity(&current.name, now)),
+            Step::Rest | Step::Wait => return Ok((known, Put::Nothing)),
+            Step::Look => Some(account.config.get_identity(&current.name, now)),
             Step::Register | Step::Replace => self.request_to_sign(account, current, (step, &wanted), now),
         };
-        let answer = match request {
-            Ok(request) => self.0.sending.registrar.ask(request).await,
-            Err(error) => Err(error),
-        };
-        match answer {
+        let Some(request) = request else { return Ok((unopened(known, now), Put::Nothing)) };
+        let answer = self.0.sending.registrar.ask(request, answered).await;
+        let is_made = step == Step::Register && matches!(answer, Ok(IdentityAnswer::Known(_)));
+        let learnt = match answer {
             Ok(answer) => after(known, (step, &wanted), answer, now),
-            Err(error) => {
-                let known = DomainIdentity { checked_at: Some(now), ..known };
-                hindered(known, IdentityStatus::Unavailable, &error)
-            }
-        }
+            Err(error) => unanswered(known, &error, now),
+        };
+        Ok((learnt, if is_made { Put::Made } else { Put::Nothing }))
     }
 
-    /// A request that has an account sign for a domain.
+    /// Why a domain is not registered yet that might be: the project has used its day up, or others have to be removed
+    /// from the account first.
+    async fn registers_later(
+        &self,
+        project: ProjectNumber,
+        transport: &str,
+        now: Timestamp,
+    ) -> Result<Option<IdentityTrouble>> {
+        let (transport, since) = (transport.to_owned(), now.minus(DAY));
+        let counted = self.read(body!(async |rx| {
+            let action = Action::DomainIdentityRegistered;
+            let of_project = audit::count_since(rx, project, action, since, MOST_A_DAY).await?;
+            Ok((of_project, ses_identity::waiting(rx, &transport, MOST_GIVEN_UP).await?))
+        }));
+        Ok(match counted.await? {
+            (MOST_A_DAY.., _) => Some(IdentityTrouble::DayUsedUp),
+            (_, MOST_GIVEN_UP..) => Some(IdentityTrouble::RemovalsWait),
+            _ => None,
+        })
+    }
+
+    /// A request that has an account sign for a domain. `None` where its key cannot be decrypted.
     fn request_to_sign(
         &self,
         account: Account<'_>,
         current: &Current,
         (step, wanted): (Step, &Wanted),
         now: Timestamp,
-    ) -> Result<SignedRequest, String> {
+    ) -> Option<SignedRequest> {
         let (name, config) = (current.name.as_str(), account.config);
         let sign = |signer: Signer<'_>| match step {
             Step::Replace => config.put_signer(name, signer, now),
@@ -185,23 +229,30 @@ impl App {
                 config.create_identity(name, signer, now)
             }
         };
-        let Wanted::OwnKey(selector) = wanted else { return Ok(sign(Signer::EasyDkim)) };
-        let opened = self.0.secret.open(DKIM, current.sealed(selector).unwrap_or_default());
-        let private_key = opened.map_err(|_| UNOPENED.to_owned())?;
-        Ok(sign(Signer::OwnKey { selector, private_key: &private_key }))
+        let Wanted::OwnKey(selector) = wanted else { return Some(sign(Signer::EasyDkim)) };
+        let private_key = self.0.secret.open(DKIM, current.sealed(selector).unwrap_or_default()).ok()?;
+        Some(sign(Signer::OwnKey { selector, private_key: &private_key }))
     }
 
-    /// Stores what was learnt. `is_put`: the account signs with something else for the domain now, as it was told to.
+    /// Stores what was learnt. It is looked soon whether what was registered was given up meanwhile.
     async fn keep_learnt(
         &self,
         project: ProjectNumber,
         domain: DomainId,
         (name, learnt): (String, DomainIdentity),
-        is_put: bool,
+        put: Put,
         now: Timestamp,
     ) -> Result<()> {
         self.write(body!(async |tx| {
-            if domain_identity::keep(tx, project, domain, &learnt).await? && is_put {
+            let is_kept = domain_identity::keep(tx, project, domain, &learnt).await?;
+            let at = (learnt.transport.as_str(), name.as_str());
+            let signs_with = learnt.selector.clone().unwrap_or_else(|| learnt.tokens.join(" "));
+            match put {
+                Put::Nothing => return Ok(()),
+                Put::Made => ses_identity::made(tx, at, &signs_with, now.plus(LEASE)).await?,
+                Put::Changed => ses_identity::changed(tx, at, &signs_with).await?,
+            }
+            if is_kept {
                 let details = json!({
                     "transport": learnt.transport,
                     "signedWith": learnt.way.map(IdentityWay::as_str),

@@ -24,12 +24,15 @@
 //! **A request whose answer is lost** may have had its effect. To register again is answered with "exists" then, and the
 //! next look recognises the key by its selector.
 //!
-//! What was registered stays with the account when the domain is removed: the operator may send from it by other ways.
+//! **What nobody has any more is removed** from the account (`removing.rs`), if this service registered it: `ses_identities`
+//! has a row for each such name, which the removal of a domain, or of a project, makes due. What the account had before, or
+//! has otherwise by now, stays. Where the answer to registering a domain was lost it stays too, since nobody knows who did.
 
 mod accounts;
 mod answer;
 mod asking;
 mod plan;
+mod removing;
 mod rounds;
 
 use mailwright_core::domain::{Domain, DomainIdentity, FurtherKey, KeyRole};

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use mailwright_app::App;
 use mailwright_app::sending::domain::{DomainWithRecords, Record};
@@ -50,6 +50,19 @@ pub(crate) enum DomainsCommand {
     /// Make new DKIM keys for a domain, and print their records. They sign in the place of the old ones once a check has
     /// found these records.
     Rotate(Which),
+    /// Let projects add a domain, and names below it, that is refused because of what it looks like or whose it is. Its DNS
+    /// has to prove it as that of any other.
+    Allow {
+        /// The domain.
+        domain: String,
+    },
+    /// Take that back. Domains that were added stay.
+    Disallow {
+        /// The domain.
+        domain: String,
+    },
+    /// Print the domains that are allowed.
+    Allowed,
 }
 
 /// Which domain is meant.
@@ -102,13 +115,34 @@ pub(crate) async fn domains(config: &Config, command: DomainsCommand) -> Result<
             )?;
             print_all(found.records.iter().filter(|record| is_new(&record.expected.name)))?;
         }
+        DomainsCommand::Allow { domain } => {
+            let name = named(&domain)?;
+            let since = if app.allow_domain(name.clone()).await? { "from now on" } else { "already" };
+            print(&format!("Projects may add {name}, and names below it, {since}."))?;
+        }
+        DomainsCommand::Disallow { domain } => {
+            let name = named(&domain)?;
+            if !app.disallow_domain(name.clone()).await? {
+                bail!("{name} was not allowed");
+            }
+            print(&format!("{name} is not allowed any more. Domains that were added stay."))?;
+        }
+        DomainsCommand::Allowed => {
+            for (name, since) in app.allowed_domains().await? {
+                print(&format!("{name}  since {since}"))?;
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
+fn named(domain: &str) -> Result<DomainName> {
+    DomainName::parse(domain).context("this is not a domain name")
+}
+
 /// The domain that is meant, with its project.
 async fn find(app: &App, which: &Which) -> Result<(Project, DomainWithRecords)> {
-    let name = DomainName::parse(&which.domain).context("this is not a domain name")?;
+    let name = named(&which.domain)?;
     Ok(app.find_domain(&name, which.project.as_deref()).await?)
 }
 

@@ -25,7 +25,8 @@ async fn assert_refused(app: &App, domain: &str) {
     let answer = add(app, domain).await;
     assert_eq!(answer.status, 403, "{domain}: {}", shown(&answer));
     let error = answer.assert_error(403, "FORBIDDEN");
-    assert_eq!(error["message"], "This domain cannot be added. Ask whoever runs this instance.", "{domain}");
+    let told = "This domain cannot be added. If it is yours, ask the operator of this instance to allow it.";
+    assert_eq!(error["message"], told, "{domain}");
 }
 
 both_engines! {
@@ -85,6 +86,39 @@ both_engines! {
         owner.request(&app, "POST", &path).send().await.assert_status(200);
         app.run(&["project", "disable", &other.id]).await;
         assert_refused(&app, "starship.example").await;
+    }
+}
+
+both_engines! {
+    async fn what_the_operator_allows_is_not_refused(engine: Engine) {
+        let app = App::start(engine).await;
+        let other = app.bootstrap("Rockets", "rockets.test").await;
+        app.run(&["project", "disable", &other.id]).await;
+        assert_refused(&app, "rocket.test").await;
+        assert_eq!(app.run(&["domains", "allowed"]).await, "");
+
+        let said = app.run(&["domains", "allow", "Rocket.test"]).await;
+        assert_eq!(said.trim_end(), "Projects may add rocket.test, and names below it, from now on.");
+        let said = app.run(&["domains", "allow", "rocket.test"]).await;
+        assert_eq!(said.trim_end(), "Projects may add rocket.test, and names below it, already.");
+        app.run(&["domains", "allow", "gmx.de"]).await;
+        let listed = app.run(&["domains", "allowed"]).await;
+        let names: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(names, ["gmx.de", "rocket.test"]);
+        for domain in ["rocket.test", "news.rocket.test", "gmx.de"] {
+            let answer = add(&app, domain).await;
+            assert_eq!(answer.status, 201, "{domain}: {}", shown(&answer));
+        }
+        for domain in ["rockets.test", "r0cket.test"] {
+            assert_refused(&app, domain).await;
+        }
+
+        let said = app.run(&["domains", "disallow", "rocket.test"]).await;
+        assert_eq!(said.trim_end(), "rocket.test is not allowed any more. Domains that were added stay.");
+        assert_refused(&app, "mail.rocket.test").await;
+        let again = app.try_run(&["domains", "disallow", "rocket.test"]).await;
+        assert!(!again.status.success());
+        assert!(String::from_utf8_lossy(&again.stderr).contains("rocket.test was not allowed"), "{again:?}");
     }
 }
 

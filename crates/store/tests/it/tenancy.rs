@@ -13,7 +13,8 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 41] = [
+const GLOBAL_TABLES: [&str; 42] = [
+    "allowed_domains",
     "backup_marks",
     "database_sizes",
     "deletions",

@@ -3,6 +3,7 @@
 use mailwright_core::address::DomainName;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::issue::Issue;
+use mailwright_core::time::Timestamp;
 use mailwright_mail::domain::lookalike::{Likeness, is_public_suffix};
 use mailwright_store::body;
 use mailwright_store::sending::domain_claim;
@@ -12,17 +13,24 @@ use crate::error::{Error, Result};
 
 /// Most domains of disabled projects that a new one is compared with: those of the projects that were disabled last.
 const COMPARED: i64 = 10_000;
+/// Most names that the operator lets projects add.
+const MOST_ALLOWED: i64 = 10_000;
 
 impl App {
     /// Refuses a domain that nobody can send from, and one that is near a domain of a disabled project. Why is not told
-    /// then: who was disabled would only choose better.
+    /// then: who was disabled would only choose better. What the operator allows is not refused.
     pub(super) async fn check_claim(&self, project: ProjectNumber, name: &DomainName) -> Result<()> {
+        let names = with_those_above(name);
+        if self.read(body!(async |rx| domain_claim::is_any_allowed(rx, &names).await)).await? {
+            return Ok(());
+        }
         if is_public_suffix(name) {
             return Err(refused(format!("Everybody can register names below {name}. Add your own domain.")));
         }
         if let Some(provider) = self.mailbox_provider(name.as_str()) {
             return Err(refused(format!(
-                "{provider} is a provider of mailboxes, in whose DNS you cannot publish records. Add a domain of your own."
+                "{provider} is a provider of mailboxes, in whose DNS you cannot publish records. Add a domain of your own. If this one is \
+                 yours, ask the operator of this instance to allow it."
             )));
         }
         let disabled =
@@ -34,8 +42,48 @@ impl App {
             return Ok(());
         };
         tracing::warn!(project = project.0, domain = %name, %near, "a domain was refused that is near one of a disabled project");
-        Err(Error::NotAllowed("This domain cannot be added. Ask whoever runs this instance.".into()))
+        Err(Error::NotAllowed(
+            "This domain cannot be added. If it is yours, ask the operator of this instance to allow it.".into(),
+        ))
     }
+
+    /// Lets projects add a name, and those below it, whatever it looks like. False where they may already.
+    pub async fn allow_domain(&self, name: DomainName) -> Result<bool> {
+        let now = self.0.clock.now();
+        self.write(body!(async |tx| {
+            if domain_claim::count_allowed(tx).await? >= MOST_ALLOWED {
+                return Err(Error::BadRequest(format!(
+                    "{MOST_ALLOWED} domains can be allowed. Take one back before you allow another."
+                )));
+            }
+            Ok(domain_claim::allow(tx, &name, now).await?)
+        }))
+        .await
+    }
+
+    /// Takes that back; domains that were added stay. False where the name was not allowed.
+    pub async fn disallow_domain(&self, name: DomainName) -> Result<bool> {
+        self.write(body!(async |tx| Ok(domain_claim::disallow(tx, &name).await?))).await
+    }
+
+    /// The names that projects may add whatever they look like, in their order, each with when it was allowed.
+    pub async fn allowed_domains(&self) -> Result<Vec<(String, Timestamp)>> {
+        self.read(body!(async |rx| domain_claim::allowed(rx, MOST_ALLOWED).await)).await
+    }
+}
+
+/// A name and those above it that somebody owns. One below which everybody registers names stands for itself alone.
+fn with_those_above(name: &DomainName) -> Vec<String> {
+    let mut names = vec![name.to_string()];
+    let mut rest = name.as_str();
+    while let Some((_, above)) = rest.split_once('.') {
+        match DomainName::parse(above) {
+            Some(above) if !is_public_suffix(&above) => names.push(above.to_string()),
+            _ => break,
+        }
+        rest = above;
+    }
+    names
 }
 
 /// Whether a name is another one or below it. Who owns a name below need not own what is above or beside it.
@@ -46,4 +94,17 @@ fn is_within(name: &DomainName, other: &DomainName) -> bool {
 
 fn refused(why: String) -> Error {
     Error::Invalid(vec![Issue::new("domain", "custom", why)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_above_are_those_that_somebody_owns() {
+        let above = |name: &str| with_those_above(&DomainName::parse(name).unwrap());
+        assert_eq!(above("a.shop.co.uk"), ["a.shop.co.uk", "shop.co.uk"]);
+        assert_eq!(above("shop.example"), ["shop.example"]);
+        assert_eq!(above("co.uk"), ["co.uk"]);
+    }
 }

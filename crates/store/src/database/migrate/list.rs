@@ -201,4 +201,9 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "identities of Amazon SES",
         sql: include_str!("../../../migrations/0060_ses_identities.sql"),
     },
+    Migration {
+        number: 61,
+        name: "allowed domains",
+        sql: include_str!("../../../migrations/0061_allowed_domains.sql"),
+    },
 ];

@@ -150,6 +150,82 @@ impl DomainIdentity {
     }
 }
 
+names! {
+    /// Which of the usual mistakes with a DNS record it is. After each stand the names of the values that are told with it.
+    pub enum DifferenceKind {
+        /// The name server gave no answer.
+        Unavailable = "unavailable",
+        /// There is no record.
+        Missing = "missing",
+        /// The record is at its name with the domain once more behind it. `at`, `enter`: what to enter as the name.
+        Doubled = "doubled",
+        /// The value has quotation marks or backslashes in it.
+        Wrapped = "wrapped",
+        /// The value is the key alone. `begin`: what it has to begin with.
+        KeyAlone = "key_alone",
+        /// The value is no key. `begin`, `found`.
+        NoKey = "no_key",
+        /// The value does not begin as receivers want it. `begin`, `found`.
+        Unread = "unread",
+        /// There is more than one record. `count`, and for SPF `mechanisms`: what the one that stays has to contain.
+        Several = "several",
+        /// The record has another value, of which no more can be told.
+        Other = "other",
+        /// A name leads elsewhere. `found`.
+        Elsewhere = "elsewhere",
+        /// A name leads to the right one with the domain behind it. `found`, `enter`.
+        WithDomain = "with_domain",
+        /// The domain says that it takes no mail.
+        NullMx = "null_mx",
+        /// Mail for the domain goes elsewhere. `found`: the hosts.
+        OtherMx = "other_mx",
+        /// The key was withdrawn.
+        KeyWithdrawn = "key_withdrawn",
+        /// The key is of another kind. `found`, `wanted`.
+        KeyKind = "key_kind",
+        /// The key is right, and the record does not begin with its version.
+        KeyVersion = "key_version",
+        /// The key is right, and not for signatures with SHA-256. `found`.
+        KeyHash = "key_hash",
+        /// The key is right, and not for mail. `found`.
+        KeyService = "key_service",
+        /// The value was cut after one string of a TXT record. `characters`.
+        KeyCut = "key_cut",
+        /// The key ends too early. `characters`, `wanted`: how many it has, and should have.
+        KeyIncomplete = "key_incomplete",
+        /// The key goes on behind its end. `characters`: how many there are too many.
+        KeyLonger = "key_longer",
+        /// The key has other small and capital letters.
+        KeyCase = "key_case",
+        /// It is another key. `position`: of the first character that differs, counted from 1.
+        KeyOther = "key_other",
+        /// An SPF term is missing. `wanted`, `instead`: the record to write; `lookUps` where these are too many.
+        SpfLacks = "spf_lacks",
+        /// An SPF term stands behind `all`. `wanted`, `instead`, `lookUps`.
+        SpfBehindAll = "spf_behind_all",
+        /// An SPF term does not let the mail pass. `found`, `wanted`, `instead`, `lookUps`.
+        SpfRefuses = "spf_refuses",
+        /// A DMARC record does not begin with its version. `found`.
+        DmarcVersion = "dmarc_version",
+        /// A DMARC record has no policy.
+        DmarcNoPolicy = "dmarc_no_policy",
+        /// A DMARC record has a policy that receivers do not know. `found`.
+        DmarcPolicy = "dmarc_policy",
+        /// An MTA-STS record has no id.
+        MtaStsNoId = "mta_sts_no_id",
+        /// An MTA-STS record has the id of another policy. `found`, `wanted`.
+        MtaStsId = "mta_sts_id",
+        /// Reports about TLS cannot go to the address. `found`.
+        ReportsAddress = "reports_address",
+        /// The record does not say where reports about TLS go.
+        ReportsNowhere = "reports_nowhere",
+        /// The logo is not at an `https://` address. `found`.
+        LogoAddress = "logo_address",
+        /// The record does not say where the logo is.
+        NoLogo = "no_logo",
+    }
+}
+
 /// A domain that a project may send from once it is verified.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Domain {

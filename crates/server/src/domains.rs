@@ -190,7 +190,7 @@ fn shown(record: &Record) -> String {
         kind.as_str()
     );
     match &record.difference {
-        Some(told) => format!("{line}\n{:14}{}", "", printable(told)),
+        Some(told) => format!("{line}\n{:14}{}", "", printable(&told.text)),
         None => line,
     }
 }

@@ -63,6 +63,20 @@ both_engines! {
         assert!(status == "missing" && told.contains("Enter the name as _dmarc there."), "{found}");
         let points = "bounce.shop.example points to elsewhere.example, and has to point to bounces.example.net.";
         assert_eq!(said(&found, "return_path"), ("mismatch", points));
+        // and in a form that programs read
+        for (purpose, kind, details) in [
+            ("dkim", "wrapped", json!(null)),
+            (
+                "spf",
+                "spf_lacks",
+                json!({"wanted": "include:spf.example.net", "instead": "v=spf1 mx include:spf.example.net -all"}),
+            ),
+            ("dmarc", "doubled", json!({"at": "_dmarc.shop.example.shop.example", "enter": "_dmarc"})),
+            ("return_path", "elsewhere", json!({"found": "elsewhere.example"})),
+        ] {
+            let record = record(&found, purpose);
+            assert_eq!((&record["differenceKind"], &record["differenceDetails"]), (&json!(kind), &details), "{record}");
+        }
 
         // what is there in a form that receivers pass over
         dns.set_txt("_dmarc.shop.example", ["DMARC1; p=none"]);
@@ -71,6 +85,7 @@ both_engines! {
         let found = verify(&app, &domain).await;
         assert_eq!(said(&found, "dkim"), ("found", ""));
         assert!(record(&found, "dkim")["difference"].is_null());
+        assert!(record(&found, "dkim")["differenceKind"].is_null());
         let (status, told) = said(&found, "dmarc");
         assert!(status == "missing" && told.contains("does not begin with v=DMARC1"), "{found}");
         let (status, told) = said(&found, "return_path");

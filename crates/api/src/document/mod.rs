@@ -4,6 +4,7 @@
 //! request beyond the limit. They are added here for every operation that can give them, so no annotation can forget
 //! one.
 
+mod answers;
 mod conditions;
 mod operation;
 mod shared;

@@ -1,12 +1,14 @@
 //! `/domains`.
 
+use std::collections::BTreeMap;
+
 use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use mailwright_app::sending::domain::DomainWithRecords;
+use mailwright_app::sending::domain::{DomainWithRecords, Record};
 use mailwright_app::{App, Error, Resource};
 use mailwright_core::address::DomainName;
-use mailwright_core::domain::{DomainIdentity, IdentityWay, KeyRole};
+use mailwright_core::domain::{DomainIdentity, IdentityTrouble, IdentityWay, KeyRole};
 use mailwright_core::ids::{DomainId, ProjectId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -70,6 +72,11 @@ pub(crate) struct DomainIdentityView {
     signed_with: Option<&'static str>,
     /// Why the last request came to nothing. It is made again at the next check of the domain.
     error: Option<String>,
+    /// The same, for programs. `missing`: SES did not have the domain. `denied`, `throttled`, `limited`, `refused`,
+    /// `unavailable`: as in `status`. `key_unreadable`: the domain's key cannot be decrypted. The domain waits for
+    /// `key_unpublished`: the record of its RSA key; `day_used_up`: another day; `removals_wait`: others to be removed from
+    /// the account. Null where nothing is wrong.
+    error_kind: Option<&'static str>,
     /// When SES was asked last.
     #[schema(value_type = Option<String>, format = DateTime)]
     checked_at: Option<Timestamp>,
@@ -82,6 +89,7 @@ impl From<DomainIdentity> for DomainIdentityView {
             status: identity.status.as_str(),
             signed_with: identity.way.map(IdentityWay::as_str),
             error: identity.error,
+            error_kind: identity.trouble.map(IdentityTrouble::as_str),
             checked_at: identity.checked_at,
         }
     }
@@ -89,6 +97,7 @@ impl From<DomainIdentity> for DomainIdentityView {
 
 /// A DNS record to create.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct RecordView {
     /// `TXT`, `CNAME` or `MX`.
     r#type: &'static str,
@@ -109,6 +118,35 @@ pub(crate) struct RecordView {
     /// What is different about the record, and what to do about it, in a sentence or two. Null where it was found, or not
     /// looked for yet.
     difference: Option<String>,
+    /// Which of the usual mistakes `difference` tells of, for programs. Null where that is null.
+    difference_kind: Option<&'static str>,
+    /// The values in `difference` that the record does not have itself, by their names. Missing where there are none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    difference_details: BTreeMap<String, String>,
+}
+
+impl From<Record> for RecordView {
+    fn from(Record { expected, status, found, difference }: Record) -> Self {
+        let difference_kind = difference.as_ref().map(|difference| difference.kind.as_str());
+        let (difference, details) = difference.map(|told| (told.text, told.details)).unzip();
+        Self {
+            r#type: expected.kind.as_str(),
+            name: expected.name,
+            value: expected.value,
+            priority: expected.priority,
+            purpose: expected.purpose.as_str(),
+            required: expected.required,
+            status: status.map_or("unchecked", |status| status.as_str()),
+            found,
+            difference,
+            difference_kind,
+            difference_details: details
+                .into_iter()
+                .flatten()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        }
+    }
 }
 
 impl DomainView {
@@ -126,20 +164,7 @@ impl DomainView {
             domain: domain.name.to_string(),
             verified: domain.verified,
             status: if domain.verified { "verified" } else { "pending" },
-            records: records
-                .into_iter()
-                .map(|record| RecordView {
-                    r#type: record.expected.kind.as_str(),
-                    name: record.expected.name,
-                    value: record.expected.value,
-                    priority: record.expected.priority,
-                    purpose: record.expected.purpose.as_str(),
-                    required: record.expected.required,
-                    status: record.status.map_or("unchecked", |status| status.as_str()),
-                    found: record.found,
-                    difference: record.difference,
-                })
-                .collect(),
+            records: records.into_iter().map(RecordView::from).collect(),
             identities: identities.into_iter().map(DomainIdentityView::from).collect(),
             project_id: project.id,
             created_at: domain.created_at,

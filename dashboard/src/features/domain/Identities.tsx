@@ -15,6 +15,11 @@ const TONES: Record<Identity['status'], Tone> = {
   unavailable: 'muted',
 };
 
+/** Why nothing came of asking SES, in the language of the page; nothing where the service does not say it in a word. */
+function inOurWords({ errorKind }: Identity): string | undefined {
+  return errorKind && Object.hasOwn(t.identityErrors, errorKind) ? t.identityErrors[errorKind] : undefined;
+}
+
 /** What is known of a domain at Amazon SES, by transport. */
 export function Identities({ identities }: { identities: readonly Identity[] }) {
   if (identities.length === 0) return null;
@@ -39,7 +44,7 @@ export function Identities({ identities }: { identities: readonly Identity[] }) 
             </p>
             {identity.error && (
               <p className="max-w-prose text-meta break-words">
-                <Words text={identity.error} />
+                <Words text={inOurWords(identity) ?? identity.error} />
               </p>
             )}
           </li>

@@ -1,6 +1,7 @@
 import { Copyable, CopyButton } from '#/ui/copy';
 import { Status, Tag, type Tone } from '#/ui/status';
 import { Words } from '#/ui/words';
+import { t as differences } from './difference-texts';
 import type { DnsRecord } from './queries';
 import { t } from './texts';
 import { zoneFile } from './zone';
@@ -101,7 +102,7 @@ function OneRecord({ record, isUnproven, isFresh }: { record: DnsRecord; isUnpro
           <>
             <dt className="text-muted">{t.difference}</dt>
             <dd className="min-w-0 break-words">
-              <Words text={record.difference} />
+              <Words text={differences.words(record)} />
             </dd>
           </>
         )}

@@ -3,7 +3,7 @@
 use mailwright_core::address::EmailAddress;
 use mailwright_core::domain::{Domain, DomainIdentity, FurtherKey, KeyRole};
 use mailwright_mail::dkim::{KeyType, dkim_record};
-use mailwright_mail::domain::difference::difference;
+use mailwright_mail::domain::difference::{Difference, difference};
 use mailwright_mail::domain::{
     ExpectedRecord, Hints, Pointer, PublishedKey, Purpose, RecordCheck, RecordStatus, SenderIdentity, check,
     enforces, expected_records,
@@ -24,7 +24,7 @@ pub struct Record {
     /// The values found.
     pub found: Vec<String>,
     /// What is different about the record, and what to do about it; `None` where nothing is, or nothing is known.
-    pub difference: Option<String>,
+    pub difference: Option<Difference>,
 }
 
 /// A domain with its records.
@@ -342,7 +342,7 @@ mod tests {
             assert!(read.iter().all(|read| read.status == Some(status)), "{status:?}");
             assert_eq!(read[0].difference.is_some(), status != RecordStatus::Found, "{:?}", read[0]);
             let is_told =
-                read[0].difference.as_ref().is_some_and(|told| told.contains("example.com.example.com"));
+                read[0].difference.as_ref().is_some_and(|told| told.text.contains("example.com.example.com"));
             assert_eq!(is_told, status == RecordStatus::Missing);
         }
         let (mut found, policy) = (checks(RecordStatus::Found), "v=DMARC1; p=reject");

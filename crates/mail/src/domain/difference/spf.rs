@@ -1,6 +1,9 @@
 //! What is different about an SPF record (RFC 7208), and which one to write instead.
 
-use super::wording::{OTHER, several};
+use mailwright_core::domain::DifferenceKind;
+
+use super::kind::Difference;
+use super::wording::{other, several};
 use crate::domain::values::{allows, is_all};
 
 /// Most terms of a record that receivers look up (RFC 7208 section 4.6.4).
@@ -9,27 +12,32 @@ const MOST_LOOK_UPS: usize = 10;
 const LOOKED_UP: [&str; 6] = ["include", "a", "mx", "ptr", "exists", "redirect"];
 
 /// Says what is different about the SPF records of a domain.
-pub(super) fn difference(found: &[String], expected: &str) -> String {
+pub(super) fn difference(found: &[String], expected: &str) -> Difference {
     let mechanisms = mechanisms(expected);
     let [found] = found else {
-        return format!(
-            "{} It has to contain {mechanisms}, and what the others contain.",
-            several(found.len(), "SPF", "receivers then heed none of them (RFC 7208 section 4.5)")
-        );
+        let several = several(found.len(), "SPF", "receivers then heed none of them (RFC 7208 section 4.5)");
+        let text = format!("{} It has to contain {mechanisms}, and what the others contain.", several.text);
+        return Difference { text, ..several }.with("mechanisms", mechanisms);
     };
     let wanted: Vec<&str> = mechanisms.split_whitespace().collect();
     let missing = wanted.iter().copied().find(|term| !allows(found, term));
-    let Some(missing) = missing else { return OTHER.to_owned() };
+    let Some(missing) = missing else { return other() };
     let fixed = with(found, &wanted);
-    let why = match found.split_whitespace().find(|term| is_same(term, missing)) {
-        Some(term) if lets_pass(term) => {
-            format!("{missing} stands behind all, and receivers look at nothing behind that.")
-        }
-        Some(term) => format!("{term} does not let the mail pass. It has to be {missing}."),
-        None => format!("The record does not contain {missing}."),
+    let there = found.split_whitespace().find(|term| is_same(term, missing));
+    let (kind, why) = match there {
+        Some(term) if lets_pass(term) => (
+            DifferenceKind::SpfBehindAll,
+            format!("{missing} stands behind all, and receivers look at nothing behind that."),
+        ),
+        Some(term) => (
+            DifferenceKind::SpfRefuses,
+            format!("{term} does not let the mail pass. It has to be {missing}."),
+        ),
+        None => (DifferenceKind::SpfLacks, format!("The record does not contain {missing}.")),
     };
     let look_ups = fixed.split_whitespace().filter(|term| is_looked_up(term)).count();
-    let limit = if look_ups > MOST_LOOK_UPS {
+    let is_over = look_ups > MOST_LOOK_UPS;
+    let limit = if is_over {
         format!(
             " It has {look_ups} terms that receivers look up, and they refuse more than {MOST_LOOK_UPS} (RFC 7208 section \
              4.6.4): take some out that nobody needs."
@@ -37,7 +45,12 @@ pub(super) fn difference(found: &[String], expected: &str) -> String {
     } else {
         String::new()
     };
-    format!("{why} Write instead: {fixed}{limit}")
+    let mut told = Difference::new(kind, format!("{why} Write instead: {fixed}{limit}")).with("wanted", missing);
+    if let (DifferenceKind::SpfRefuses, Some(term)) = (kind, there) {
+        told = told.with("found", term);
+    }
+    told = told.with("instead", fixed);
+    if is_over { told.with("lookUps", look_ups.to_string()) } else { told }
 }
 
 /// What a record should contain, of one that contains nothing else.

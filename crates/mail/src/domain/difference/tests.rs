@@ -31,19 +31,19 @@ fn inbound() -> ExpectedRecord {
 /// What is said of values that do not serve.
 fn said(record: &ExpectedRecord, found: &[&str]) -> String {
     let found: Vec<String> = found.iter().map(|value| (*value).to_owned()).collect();
-    difference(record, DOMAIN, RecordStatus::Mismatch, &found, &Hints::default()).unwrap()
+    difference(record, DOMAIN, RecordStatus::Mismatch, &found, &Hints::default()).unwrap().text
 }
 
 /// What is said of a record that is missing.
 fn said_of_missing(record: &ExpectedRecord, hints: &Hints) -> String {
-    difference(record, DOMAIN, RecordStatus::Missing, &[], hints).unwrap()
+    difference(record, DOMAIN, RecordStatus::Missing, &[], hints).unwrap().text
 }
 
 #[test]
 fn nothing_is_said_of_what_is_right_and_little_of_what_is_not_known() {
     let hints = Hints::default();
     assert_eq!(difference(&key(), DOMAIN, RecordStatus::Found, &[KEY.into()], &hints), None);
-    let said = difference(&key(), DOMAIN, RecordStatus::Unavailable, &[], &hints).unwrap();
+    let said = difference(&key(), DOMAIN, RecordStatus::Unavailable, &[], &hints).unwrap().text;
     assert!(said.contains("gave no answer about mw1._domainkey.shop.example"), "{said}");
 }
 
@@ -108,7 +108,7 @@ fn it_is_told_which_spf_record_to_write() {
         &Hints::default(),
     );
     assert_eq!(
-        said.as_deref(),
+        said.as_ref().map(|said| said.text.as_str()),
         Some(
             "The record does not contain ip4:192.0.2.1. Write instead: v=spf1 include:a.example ip4:192.0.2.1 -all"
         )
@@ -201,4 +201,41 @@ fn policies_reports_and_logos_are_told_what_they_lack() {
         let said = said(record, found);
         assert!(said.contains(expected), "{found:?}: {said}");
     }
+}
+
+#[test]
+fn programs_get_a_name_and_the_values() {
+    let told = |record: &ExpectedRecord, found: &[&str]| {
+        let found: Vec<String> = found.iter().map(|value| (*value).to_owned()).collect();
+        let told = difference(record, DOMAIN, RecordStatus::Mismatch, &found, &Hints::default()).unwrap();
+        let details: Vec<String> = told.details.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        format!("{} {}", told.kind, details.join(" ")).trim_end().to_owned()
+    };
+    for (record, found, expected) in [
+        (key(), &["v=DKIM1; k=rsa; p=MIIBIjXNBg+/kq=="][..], "key_other position=7"),
+        (key(), &["v=DKIM1; k=rsa; p=MIIBIjAN"], "key_incomplete characters=8 wanted=16"),
+        (key(), &["v=DKIM1; h=sha1; p=MIIBIjANBg+/kq=="], "key_hash found=h=sha1"),
+        (key(), &[KEY, KEY], "several count=2"),
+        (
+            spf(),
+            &["v=spf1 ?include:spf.example.net -all"],
+            "spf_refuses wanted=include:spf.example.net found=?include:spf.example.net instead=v=spf1 \
+             include:spf.example.net -all",
+        ),
+        (spf(), &["v=spf1 mx -all", "v=spf1 -all"], "several count=2 mechanisms=include:spf.example.net"),
+        (dmarc_record(), &["v=DMARC1; p=drop"], "dmarc_policy found=p=drop"),
+        (bounce(), &["a.example"], "elsewhere found=a.example"),
+        (
+            bounce(),
+            &["bounces.example.net.shop.example"],
+            "with_domain found=bounces.example.net.shop.example enter=bounces.example.net.",
+        ),
+    ] {
+        assert_eq!(told(&record, found), expected, "{found:?}");
+    }
+    let doubled = Hints { is_doubled: true, ..Hints::default() };
+    let told = difference(&key(), DOMAIN, RecordStatus::Missing, &[], &doubled).unwrap();
+    let at = "mw1._domainkey.shop.example.shop.example".to_owned();
+    assert_eq!(told.kind, DifferenceKind::Doubled);
+    assert_eq!(told.details, [("at", at), ("enter", "mw1._domainkey".to_owned())]);
 }

@@ -154,6 +154,7 @@ one_engine! {
             identity["error"].is_string().then_some(identity)
         }).await;
         assert_eq!((&waits["status"], &waits["signedWith"]), (&json!("pending"), &json!(null)));
+        assert_eq!(waits["errorKind"], "removals_wait");
         assert!(text(&waits["error"]).starts_with("The domain waits to be registered: domains that were removed"), "{waits}");
         assert!(shop.ses.asked(DOMAIN).is_empty());
 

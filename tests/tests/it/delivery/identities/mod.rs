@@ -141,7 +141,7 @@ both_engines! {
         assert_eq!((&checked["verified"], &checked["identities"][0]["status"]), (&json!(true), &json!("pending")));
         let found = shop.until(&domain, "pending", Some("own_key")).await;
         let identity = &found["identities"][0];
-        assert_only_keys(identity, &["transport", "status", "signedWith", "error", "checkedAt"]);
+        assert_only_keys(identity, &["transport", "status", "signedWith", "error", "errorKind", "checkedAt"]);
         assert_eq!((&identity["transport"], &identity["error"]), (&json!("default"), &json!(null)));
         assert_timestamp(&identity["checkedAt"]);
         let registered = shop.ses.identities();
@@ -211,6 +211,7 @@ one_engine! {
                 "type": "CNAME", "name": format!("{token}._domainkey.{DOMAIN}"),
                 "value": format!("{token}.dkim.amazonses.com"),
                 "purpose": "ses_dkim", "required": false, "status": "unchecked", "found": [], "difference": null,
+                "differenceKind": null,
             }))
             .collect();
         assert_eq!((wanted.len(), records(&found, "ses_dkim")), (3, wanted.iter().collect::<Vec<_>>()));
@@ -243,6 +244,7 @@ one_engine! {
         let denied = shop.until(&domain, "denied", None).await;
         let error = text(&denied["identities"][0]["error"]);
         assert_eq!(error, "Amazon SES does not let this instance register domains. Ask whoever runs it.");
+        assert_eq!(denied["identities"][0]["errorKind"], "denied");
         assert!(shop.app.log().contains("ses:CreateEmailIdentity"), "the log says what SES said");
         assert_eq!(denied["verified"], true);
         let said = shop.doctor().await;
@@ -258,6 +260,7 @@ one_engine! {
         shop.check(&domain).await;
         let registered = shop.until(&domain, "pending", Some("own_key")).await;
         assert_eq!(registered["identities"][0]["error"], json!(null));
+        assert_eq!(registered["identities"][0]["errorKind"], json!(null));
         assert!(shop.doctor().await.starts_with("ok "));
 
         // what was verified stays so

@@ -5,7 +5,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_mail::ses::identity::{DkimStatus, Hindrance, Identity, IdentityAnswer};
 use mailwright_mail::ses::request::Said;
 
-use super::plan::{Step, Wanted};
+use super::plan::{MOST_A_DAY, Step, Wanted};
 
 /// Most characters of an error that are kept.
 const ERROR: usize = 500;
@@ -70,7 +70,7 @@ fn hindered(known: DomainIdentity, why: IdentityStatus) -> DomainIdentity {
 }
 
 fn troubled(known: DomainIdentity, why: IdentityTrouble) -> DomainIdentity {
-    DomainIdentity { error: Some(sentence(why).to_owned()), trouble: Some(why), ..known }
+    DomainIdentity { error: Some(sentence(why)), trouble: Some(why), ..known }
 }
 
 /// SES was told what to sign with, and does so.
@@ -115,8 +115,8 @@ fn described(known: DomainIdentity, found: Identity) -> DomainIdentity {
 }
 
 /// Why a request came to nothing, for members of the project.
-fn sentence(why: IdentityTrouble) -> &'static str {
-    match why {
+fn sentence(why: IdentityTrouble) -> String {
+    let text = match why {
         IdentityTrouble::Missing => "SES does not have the domain. It is registered at the next check.",
         IdentityTrouble::Denied => {
             "Amazon SES does not let this instance register domains. Ask whoever runs it."
@@ -138,14 +138,17 @@ fn sentence(why: IdentityTrouble) -> &'static str {
             "The domain is registered once the record of its RSA key is found."
         }
         IdentityTrouble::DayUsedUp => {
-            "The domain waits to be registered: the project had as many registered in 24 hours as it may, which is 200. It is \
-             tried again at a later check."
+            return format!(
+                "The domain waits to be registered: the project had as many registered in 24 hours as it may, which is \
+                 {MOST_A_DAY}. It is tried again at a later check."
+            );
         }
         IdentityTrouble::RemovalsWait => {
             "The domain waits to be registered: domains that were removed have to be removed from the account at Amazon SES \
              first. It is tried again at a later check."
         }
-    }
+    };
+    text.to_owned()
 }
 
 fn of(why: Hindrance) -> (IdentityStatus, IdentityTrouble) {

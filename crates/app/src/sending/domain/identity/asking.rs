@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::accounts::Account;
 use super::answer::{after, unanswered, unopened, waiting};
-use super::plan::{Keys, LEASE, Step, Wanted, step, wanted};
+use super::plan::{Keys, LEASE, MOST_A_DAY, Step, Wanted, step, wanted};
 use crate::App;
 use crate::background::runner::Waker;
 use crate::delivery::{ask_ses, ses_error_type};
@@ -29,8 +29,6 @@ use crate::secret::DKIM;
 const AT_ONCE: usize = 4;
 /// Time between the beginnings of two of them: Amazon takes one such request a second from an account.
 const APART: Duration = Duration::from_secs(1);
-/// Most times in 24 hours that a project has domains registered, or other keys put for them: twice for each domain.
-const MOST_A_DAY: i64 = 200;
 const DAY: Duration = Duration::from_hours(24);
 /// Most domains of an account that are still to be removed while further ones are registered.
 const MOST_GIVEN_UP: i64 = 1_000;

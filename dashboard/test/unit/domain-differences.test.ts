@@ -14,7 +14,7 @@ const kinds = (schema: string, field: string): string[] =>
 
 const key: DnsRecord = {
   type: 'TXT', purpose: 'dkim', name: 'a._domainkey.example.com', value: 'v=DKIM1; p=AA', found: [], required: true, status: 'mismatch',
-  difference: 'In English.',
+  difference: 'In English.', zone: '',
 };
 type Kind = NonNullable<DnsRecord['differenceKind']>;
 const said = (kind: string, more: Partial<DnsRecord> = {}) => t.words({ ...key, differenceKind: kind as Kind, ...more });

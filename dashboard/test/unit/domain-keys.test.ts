@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { successors } from '../../src/features/domain/keys.ts';
 
-const record = { type: 'TXT' as const, found: [] as string[], required: false, status: 'missing' as const };
+const record = { type: 'TXT' as const, found: [] as string[], required: false, status: 'missing' as const, zone: '' };
 const key = (name: string, value: string) => ({ ...record, purpose: 'dkim' as const, name, value });
 
 test('the second key of a kind waits to replace the first', () => {

@@ -35,6 +35,9 @@ both_engines! {
         let lines: Vec<&str> = zone.lines().collect();
         assert_eq!(lines.len(), records.len(), "{zone}");
         assert_eq!(lines[0], format!("{name}. IN TXT \"{value}\""));
+        // the API has the same lines
+        let of_api: Vec<&str> = records.iter().map(|record| text(&record["zone"])).collect();
+        assert_eq!(lines, of_api);
         let shown = app.run(&["domains", "records", "Shop.EXAMPLE."]).await;
         assert!(shown.contains("unchecked") && shown.contains(value) && shown.contains("(required)"), "{shown}");
 

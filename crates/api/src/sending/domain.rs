@@ -123,10 +123,15 @@ pub(crate) struct RecordView {
     /// The values in `difference` that the record does not have itself, by their names. Missing where there are none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     difference_details: BTreeMap<String, String>,
+    /// The record as a line of a zone file (RFC 1035). What not everybody should publish is a comment, below a line that says
+    /// why.
+    zone: String,
 }
 
 impl From<Record> for RecordView {
-    fn from(Record { expected, status, found, difference }: Record) -> Self {
+    fn from(record: Record) -> Self {
+        let zone = record.zone();
+        let Record { expected, status, found, difference } = record;
         let difference_kind = difference.as_ref().map(|difference| difference.kind.as_str());
         let (difference, details) = difference.map(|told| (told.text, told.details)).unzip();
         Self {
@@ -145,6 +150,7 @@ impl From<Record> for RecordView {
                 .flatten()
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect(),
+            zone,
         }
     }
 }

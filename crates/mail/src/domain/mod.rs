@@ -8,6 +8,7 @@ pub mod lookalike;
 mod parts;
 mod status;
 mod values;
+pub mod zone;
 
 use futures_util::future::join_all;
 use mailwright_core::dmarc::{self, DmarcPolicy};

@@ -4,7 +4,6 @@ import { Words } from '#/ui/words';
 import { t as differences } from './difference-texts';
 import type { DnsRecord } from './queries';
 import { t } from './texts';
-import { zoneFile } from './zone';
 
 const TONES: Record<DnsRecord['status'], Tone> = {
   found: 'good',
@@ -39,7 +38,7 @@ export function Records({
     <div className="space-y-3">
       <div className="flex flex-wrap items-center justify-between gap-2">
         <p className="max-w-prose text-muted">{t.recordsText}</p>
-        <CopyButton text={zoneFile(records)} what={t.zoneFile} label={t.copyAll} />
+        <CopyButton text={records.map((record) => record.zone).join('\n')} what={t.zoneFile} label={t.copyAll} />
       </div>
       <ul className="divide-y divide-line border-y border-line">
         {records.map((record) => (

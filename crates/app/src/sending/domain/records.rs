@@ -4,6 +4,7 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::domain::{Domain, DomainIdentity, FurtherKey, KeyRole};
 use mailwright_mail::dkim::{KeyType, dkim_record};
 use mailwright_mail::domain::difference::{Difference, difference};
+use mailwright_mail::domain::zone::zone_line;
 use mailwright_mail::domain::{
     ExpectedRecord, Hints, Pointer, PublishedKey, Purpose, RecordCheck, RecordStatus, SenderIdentity, check,
     enforces, expected_records,
@@ -106,6 +107,11 @@ impl App {
 }
 
 impl Record {
+    /// The record as a line of a zone file.
+    pub fn zone(&self) -> String {
+        zone_line(&self.expected)
+    }
+
     /// A record with what the last check of its domain says of it.
     fn of(expected: ExpectedRecord, domain: &Domain) -> Self {
         let is_of = |finding: &&Value| {

@@ -211,7 +211,7 @@ one_engine! {
                 "type": "CNAME", "name": format!("{token}._domainkey.{DOMAIN}"),
                 "value": format!("{token}.dkim.amazonses.com"),
                 "purpose": "ses_dkim", "required": false, "status": "unchecked", "found": [], "difference": null,
-                "differenceKind": null,
+                "differenceKind": null, "zone": format!("{token}._domainkey.{DOMAIN}. IN CNAME {token}.dkim.amazonses.com."),
             }))
             .collect();
         assert_eq!((wanted.len(), records(&found, "ses_dkim")), (3, wanted.iter().collect::<Vec<_>>()));

@@ -144,6 +144,7 @@ async fn pause(db: &Db) -> Result<()> {
             transport: None,
             reason: None,
             created_by: "operator".into(),
+            created_name: None,
             created_at: now,
             ended_at: None,
         })

@@ -29,6 +29,7 @@ use crate::automation::webhook::LONGEST_PAUSE;
 use crate::background::retention;
 use crate::background::runner::{Runner, every};
 use crate::background::tasks::Tasks;
+use crate::delivery::LONGEST_PUT_OFF;
 use crate::error::Result;
 use crate::sending::domain::{Aging, Rechecks, Registrations};
 
@@ -156,7 +157,8 @@ impl App {
     pub(crate) async fn bring_forward(&self) -> Result<()> {
         let (now, delivery) = (self.0.clock.now(), &self.settings().delivery);
         // a tenth is the most that a pause is made longer by
-        let latest = now.plus((delivery.retry_max + delivery.retry_max / 10).max(delivery.lease) + SLACK);
+        let attempts = now.plus((delivery.retry_max + delivery.retry_max / 10).max(delivery.lease) + SLACK);
+        let mails = email::Latest { attempts, paused: now.plus(LONGEST_PUT_OFF + SLACK) };
         let looked_at = now.plus(CAMPAIGN_PAUSE);
         let settings = self.settings();
         let others = forward::Latest {
@@ -184,15 +186,37 @@ impl App {
                     async |tx| campaign::bring_forward(tx, number, now, looked_at).await
                 ))
                 .await?;
-            while self
-                .0
-                .db
-                .write_in_background(body!(async |tx| email::bring_forward(tx, number, now, latest).await))
-                .await?
-            {}
-            Ok(())
+            self.bring_mails_forward(number, now, mails).await
         };
         self.each_project(job, "bringing forward").await
+    }
+
+    async fn bring_mails_forward(
+        &self,
+        project: ProjectNumber,
+        now: Timestamp,
+        latest: email::Latest,
+    ) -> Result<()> {
+        let db = &self.0.db;
+        for queue in db.read(body!(async |rx| email::queues(rx, project).await)).await? {
+            let mut place = Some(email::Place::first(now));
+            while let Some(after) = place {
+                let looked = db.read_in_background(
+                    project,
+                    body!(async |rx| email::portion(rx, project, queue, after, latest).await),
+                );
+                let email::Portion { ahead, next } = looked.await?;
+                place = next;
+                if !ahead.is_empty() {
+                    let until = latest.attempts;
+                    db.write_in_background(body!(async |tx| {
+                        email::bring_forward(tx, project, &ahead, now, until).await
+                    }))
+                    .await?;
+                }
+            }
+        }
+        Ok(())
     }
 
     async fn maintain(&self) -> Result<()> {

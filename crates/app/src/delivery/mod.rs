@@ -86,6 +86,7 @@ pub use direct::DirectConfig;
 use direct::TlsResults;
 pub(crate) use dispatcher::Dispatcher;
 use held::{Held, claim_ref};
+pub(crate) use interventions::LONGEST_PUT_OFF;
 use ledger::{Step, StepDone};
 use outcome::Backoff;
 use outlets::{Outlets, Way};

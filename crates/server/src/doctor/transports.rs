@@ -161,7 +161,9 @@ async fn identities(
     match denied.map_err(|error| error.to_string())? {
         (0, 0) => Ok(Fine::Ok(format!("domains are registered with SES, by {way}"))),
         (0, count) => Err(format!("SES refused to remove {count} domains when it was last asked; {NEEDED}")),
-        (count, _) => Err(format!("SES refused to register {count} domains when it was last asked; {NEEDED}")),
+        (count, _) => {
+            Err(format!("SES refused to register {count} domains when it was last asked; {NEEDED}"))
+        }
     }
 }
 

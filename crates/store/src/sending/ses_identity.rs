@@ -56,11 +56,8 @@ pub async fn changed(tx: &mut Tx<'_>, (transport, name): (&str, &str), signs_wit
 
 /// Has it looked whether anybody has a domain still that a project gave up.
 pub(crate) async fn abandon(tx: &mut Tx<'_>, name: &str, now: Timestamp) -> Result<()> {
-    tx.execute(
-        "update ses_identities set due_at = $2, attempts = 0 where name = $1",
-        args![name, now],
-    )
-    .await?;
+    tx.execute("update ses_identities set due_at = $2, attempts = 0 where name = $1", args![name, now])
+        .await?;
     Ok(())
 }
 

@@ -43,7 +43,8 @@ impl App {
         };
         tracing::warn!(project = project.0, domain = %name, %near, "a domain was refused that is near one of a disabled project");
         Err(Error::NotAllowed(
-            "This domain cannot be added. If it is yours, ask the operator of this instance to allow it.".into(),
+            "This domain cannot be added. If it is yours, ask the operator of this instance to allow it."
+                .into(),
         ))
     }
 

@@ -71,7 +71,8 @@ fn unusable(found: &str, expected: &str) -> Difference {
             Difference::new(DifferenceKind::KeyHash, text).with("found", list)
         }
         Some((_, list)) => {
-            let text = format!("The key is right, and {list} says that it is not for mail. Leave {list} out.");
+            let text =
+                format!("The key is right, and {list} says that it is not for mail. Leave {list} out.");
             Difference::new(DifferenceKind::KeyService, text).with("found", list)
         }
         None => other(),
@@ -108,7 +109,9 @@ fn another(found: &str, theirs: &str, ours: &str) -> Difference {
 fn cut(found: &str, theirs: usize, ours: usize) -> Difference {
     let is_cut = found.len() == STRING;
     let end = if is_cut {
-        format!("The value was cut after {STRING} characters, which is as much as one string of a TXT record holds.")
+        format!(
+            "The value was cut after {STRING} characters, which is as much as one string of a TXT record holds."
+        )
     } else {
         format!("The key ends after {theirs} of {ours} characters.")
     };

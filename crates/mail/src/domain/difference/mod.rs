@@ -73,8 +73,9 @@ fn unread(record: &ExpectedRecord, value: &str) -> Difference {
     let is_key = record.purpose == Purpose::Dkim;
     let bare: String = value.split_whitespace().collect();
     if is_key && tag(&record.value, "p").is_some_and(|key| key == bare) {
-        let text =
-            format!("The record has the key alone. The value has to begin with {begin}, and have the key after p=.");
+        let text = format!(
+            "The record has the key alone. The value has to begin with {begin}, and have the key after p=."
+        );
         return Difference::new(DifferenceKind::KeyAlone, text).with("begin", begin);
     }
     let value = shown(value);

@@ -45,7 +45,8 @@ pub(super) fn difference(found: &[String], expected: &str) -> Difference {
     } else {
         String::new()
     };
-    let mut told = Difference::new(kind, format!("{why} Write instead: {fixed}{limit}")).with("wanted", missing);
+    let mut told =
+        Difference::new(kind, format!("{why} Write instead: {fixed}{limit}")).with("wanted", missing);
     if let (DifferenceKind::SpfRefuses, Some(term)) = (kind, there) {
         told = told.with("found", term);
     }

@@ -208,7 +208,8 @@ fn programs_get_a_name_and_the_values() {
     let told = |record: &ExpectedRecord, found: &[&str]| {
         let found: Vec<String> = found.iter().map(|value| (*value).to_owned()).collect();
         let told = difference(record, DOMAIN, RecordStatus::Mismatch, &found, &Hints::default()).unwrap();
-        let details: Vec<String> = told.details.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let details: Vec<String> =
+            told.details.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("{} {}", told.kind, details.join(" ")).trim_end().to_owned()
     };
     for (record, found, expected) in [

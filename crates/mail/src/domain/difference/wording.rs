@@ -8,10 +8,7 @@ use super::kind::Difference;
 const SHOWN: usize = 80;
 /// What is said where nothing more can be told, as after a change of the settings.
 pub(super) fn other() -> Difference {
-    Difference::new(
-        DifferenceKind::Other,
-        "The record has another value. Write the one that is given here.",
-    )
+    Difference::new(DifferenceKind::Other, "The record has another value. Write the one that is given here.")
 }
 
 /// What is said of more than one record where there may be one.

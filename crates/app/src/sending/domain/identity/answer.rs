@@ -46,10 +46,7 @@ pub(super) fn after(
 pub(super) fn unanswered(known: DomainIdentity, error: &str, now: Timestamp) -> DomainIdentity {
     let error = Some(error.trim().chars().take(ERROR).collect());
     let trouble = Some(IdentityTrouble::Unavailable);
-    hindered(
-        DomainIdentity { checked_at: Some(now), error, trouble, ..known },
-        IdentityStatus::Unavailable,
-    )
+    hindered(DomainIdentity { checked_at: Some(now), error, trouble, ..known }, IdentityStatus::Unavailable)
 }
 
 /// What is known of a domain whose key cannot be given.
@@ -125,9 +122,7 @@ fn sentence(why: IdentityTrouble) -> String {
         IdentityTrouble::Limited => {
             "The account at Amazon SES has as many domains as it may have. Ask whoever runs this instance."
         }
-        IdentityTrouble::Refused => {
-            "Amazon SES does not accept the domain. Ask whoever runs this instance."
-        }
+        IdentityTrouble::Refused => "Amazon SES does not accept the domain. Ask whoever runs this instance.",
         IdentityTrouble::Unavailable => {
             "Amazon SES gave no usable answer. It is asked again at a later check."
         }
@@ -230,7 +225,10 @@ mod tests {
     #[test]
     fn what_hinders_is_kept_and_a_verified_domain_stays_so() {
         let long = unanswered(registered(), &"x".repeat(900), NOW);
-        assert_eq!((long.error.map(|error| error.len()), long.status), (Some(ERROR), IdentityStatus::Unavailable));
+        assert_eq!(
+            (long.error.map(|error| error.len()), long.status),
+            (Some(ERROR), IdentityStatus::Unavailable)
+        );
         assert_eq!((long.trouble, long.checked_at), (Some(IdentityTrouble::Unavailable), Some(NOW)));
         for (why, status) in [
             (Hindrance::Denied, IdentityStatus::Denied),

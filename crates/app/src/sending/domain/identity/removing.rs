@@ -65,7 +65,12 @@ impl App {
             }
         };
         if outcome != Outcome::Wanted {
-            tracing::info!(domain = left.name, transport = left.transport, ?outcome, "nobody has a domain any more that was registered with Amazon SES");
+            tracing::info!(
+                domain = left.name,
+                transport = left.transport,
+                ?outcome,
+                "nobody has a domain any more that was registered with Amazon SES"
+            );
         }
         self.write(body!(async |tx| {
             match outcome {

@@ -177,7 +177,7 @@ mod tests {
             "insert into emails (project_id, id, contact_id, recipient, from_address, subject, content_hash, \
              variables, source, type, lane, status, due_at, claim, attempts, in_doubt, log, message_id, \
              opens, clicks, deadline_at, created_at, updated_at, paused_by) values ($1, $2, $2, 'r', 'f', 's', $3, \
-             {json '{}'}, 'TRANSACTIONAL', 'TRANSACTIONAL', 0, 'PENDING', $4, $5, 0, 0, {json '[]'}, 'm', 0, 0, 0, 0, 0, \
+             {json '[]'}, 'TRANSACTIONAL', 'TRANSACTIONAL', 0, 'PENDING', $4, $5, 0, 0, {json '[]'}, 'm', 0, 0, 0, 0, 0, \
              $6)",
             args![ONE, id, &[0; 32][..], due_at, claim, paused.then_some(id)],
         )

@@ -33,11 +33,15 @@ fn read(row: &Row<'_>) -> Result<Intervention> {
     })
 }
 
-/// What changes when an intervention is made, ended or forgotten: how many there are, and the last change.
+/// What changes when an intervention is made, ended or forgotten, or when its project is reset: how many there are, and a
+/// sum of their times and projects. The last time alone would hide an end that a clock noted which is behind another.
 pub async fn mark(rx: &mut Rx<'_>) -> Result<(i64, i64)> {
-    rx.one("select count(*), coalesce(max(coalesce(ended_at, created_at)), 0) from interventions", &[], |r| {
-        Ok((r.get(0)?, r.get(1)?))
-    })
+    rx.one(
+        "select count(*), cast(coalesce(sum(coalesce(ended_at, created_at) + coalesce(project, 0)), 0) as {int}) \
+         from interventions",
+        &[],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
     .await
 }
 
@@ -105,6 +109,24 @@ pub async fn end(tx: &mut Tx<'_>, id: InterventionId, now: Timestamp) -> Result<
 pub async fn forget(tx: &mut Tx<'_>, id: InterventionId) -> Result<()> {
     tx.execute("delete from intervention_projects where intervention_id = $1", args![id]).await?;
     tx.execute("delete from interventions where id = $1", args![id]).await?;
+    Ok(())
+}
+
+/// Takes those of a project along to the number that a reset gives it: what the operator wants holds on.
+pub(crate) async fn go_on(tx: &mut Tx<'_>, old: ProjectNumber, new: ProjectNumber) -> Result<()> {
+    tx.execute("update interventions set project = $2 where project = $1", args![old, new]).await?;
+    Ok(())
+}
+
+/// Removes those of a project that is deleted.
+pub(crate) async fn remove_all(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<()> {
+    tx.execute(
+        "delete from intervention_projects where intervention_id in \
+         (select id from interventions where project = $1)",
+        args![project],
+    )
+    .await?;
+    tx.execute("delete from interventions where project = $1", args![project]).await?;
     Ok(())
 }
 
@@ -193,4 +215,72 @@ pub async fn waiting(rx: &mut Rx<'_>, project: ProjectNumber, id: InterventionId
         |r| r.get(0),
     )
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_core::audit::Actor;
+
+    use super::*;
+    use crate::body;
+    use crate::database::db::Db;
+    use crate::database::location::Location;
+    use crate::database::metrics::StoreMetrics;
+    use crate::database::migrate::migrate;
+    use crate::database::migrate::tests::Database;
+    use crate::project;
+    use crate::project::purge;
+
+    const NOW: Timestamp = Timestamp(1_741_608_000_000);
+
+    fn pause(project: ProjectNumber) -> Intervention {
+        Intervention {
+            id: InterventionId::new(NOW, rand::random()),
+            kind: InterventionKind::Pause,
+            scope: Scope { project: Some(project), ..Scope::default() },
+            transport: None,
+            reason: None,
+            created_by: OPERATOR.into(),
+            created_name: None,
+            created_at: NOW,
+            ended_at: None,
+        }
+    }
+
+    async fn ids(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<InterventionId>> {
+        Ok(of_project(rx, project, 10).await?.into_iter().map(|one| one.id).collect())
+    }
+
+    #[tokio::test]
+    async fn what_holds_for_a_project_holds_after_a_reset_and_is_gone_with_the_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("interventions.sqlite"));
+        let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
+        let database = Database::create("interventions").await;
+        for db in [sqlite, database.open()] {
+            migrate(&db, NOW).await.unwrap();
+            let done = db.write(body!(async |tx| {
+                let old = project::create(tx, "Acme", "en", NOW).await?.number;
+                let other = project::create(tx, "Other", "en", NOW).await?.number;
+                let (of_old, of_other) = (pause(old), pause(other));
+                add(tx, &of_old).await?;
+                add(tx, &of_other).await?;
+                let before = mark(tx).await?;
+                let new = purge::reset(tx, old, NOW).await?;
+                assert_eq!((ids(tx, old).await?, ids(tx, new).await?), (vec![], vec![of_old.id]));
+                assert_ne!(mark(tx).await?, before, "processes would not look anew");
+
+                let before = mark(tx).await?;
+                // by a clock that is behind the one by which the others began
+                assert!(end(tx, of_other.id, Timestamp(NOW.0 - 1)).await?);
+                assert_ne!(mark(tx).await?, before, "processes would not look anew");
+
+                purge::delete(tx, new, &Actor::Operator, NOW).await?;
+                assert_eq!((ids(tx, new).await?, ids(tx, other).await?), (vec![], vec![of_other.id]));
+                Ok::<_, Error>(())
+            }));
+            done.await.unwrap();
+        }
+        database.drop().await;
+    }
 }

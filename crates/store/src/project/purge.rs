@@ -1,7 +1,7 @@
 //! Purging: how a project is reset or deleted.
 //!
-//! Rows carry their project's number. A reset gives the project another number and takes keys, members and domains
-//! along; a deletion leaves none. The old number is retired, in one small transaction. From then on nothing finds its
+//! Rows carry their project's number. A reset gives the project another number and takes keys, members, domains and
+//! interventions along; a deletion leaves none. The old number is retired, in one small transaction. From then on nothing finds its
 //! rows: no list, no counter, no worker. The rows themselves are removed in bounded steps afterwards, by any process. A
 //! step that is interrupted or done twice does no harm. For a day the old number is searched for rows again, because of
 //! requests that were under way. [`tenant::TABLES`] says what happens to each table. A deletion leaves a record of who
@@ -21,6 +21,7 @@ use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 use crate::database::tenant::{self, Rows};
 use crate::database::tx::{Rx, Tx};
+use crate::delivery::intervention;
 use crate::insight::activity_log;
 use crate::project;
 use crate::project::audit;
@@ -70,9 +71,9 @@ async fn retire(tx: &mut Tx<'_>, number: ProjectNumber, now: Timestamp) -> Resul
     }
 }
 
-/// Resets a project: its number is retired with its rows, and keys, members, invitations, suspensions, domains, the
-/// sums of reputation and what was used of the limits move to another number, which is returned. Sums and limits move
-/// so that a reset neither clears a bad reputation nor gives a new allowance.
+/// Resets a project: its number is retired with its rows, and keys, members, invitations, suspensions, interventions,
+/// domains, the sums of reputation and what was used of the limits move to another number, which is returned. Sums,
+/// limits and interventions move so that a reset clears no bad reputation, gives no new allowance and ends no pause.
 pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Result<ProjectNumber> {
     let found = project::get(tx, old).await?.ok_or(Error::NotFound)?;
     if found.disabled {
@@ -97,6 +98,7 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
         tx.execute(format!("update {table} set project_id = $2 where project_id = $1"), args![old, new])
             .await?;
     }
+    intervention::go_on(tx, old, new).await?;
     activity_log::LOG.go_on_behind(tx, old, new).await?;
     for (table, columns, which) in KEPT_ROWS {
         tx.execute(
@@ -127,6 +129,7 @@ pub async fn delete(tx: &mut Tx<'_>, number: ProjectNumber, actor: &Actor, now: 
     )
     .await?;
     ses_identity::abandon_all(tx, number, now).await?;
+    intervention::remove_all(tx, number).await?;
     for table in tenant::following() {
         tx.execute(format!("delete from {table} where project_id = $1"), args![number]).await?;
     }

@@ -29,7 +29,9 @@ pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result
 }
 
 /// Makes mails due that wait for later, `most` at most: of a project, for a domain where one is named, and accepted before a
-/// time. Returns how many there were. A claim of such a mail is worth nothing any more, as when its lease ended.
+/// time. Returns how many there were. A claim of such a mail is worth nothing any more, as when its lease ended. One that
+/// is being written by now keeps its lease, or another process would send it as well: PostgreSQL waits for whoever marks
+/// it, and then looks at the outer condition again, not at the inner one.
 pub async fn make_due(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
@@ -41,7 +43,7 @@ pub async fn make_due(
     let escaped = domain.map(|domain| domain.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
     let pattern = format!("%@{}", escaped.as_deref().unwrap_or("%"));
     tx.execute(
-        "update emails set due_at = $5, paused_by = null where project_id = $1 and id in \
+        "update emails set due_at = $5, paused_by = null where project_id = $1 and status = 'PENDING' and id in \
          (select id from emails where project_id = $1 and due_at > $5 and status = 'PENDING' and created_at < $3 \
          and recipient like $2 escape '\\' limit $4)",
         args![project, pattern, before, most, now],

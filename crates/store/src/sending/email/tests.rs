@@ -1,4 +1,4 @@
-//! Which mails keep the values of their variables.
+//! Which mails keep the values of their variables, and which are made due.
 
 use std::time::Duration;
 
@@ -7,8 +7,11 @@ use mailwright_core::email::EmailStatus;
 use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
+use tokio::sync::oneshot;
 
-use super::{ClaimRef, Concluded, Outcome, Unreadable, conclude_late, settle_unreadable};
+use super::{
+    ClaimRef, Concluded, Mark, Outcome, Unreadable, conclude_late, make_due, mark_sending, settle_unreadable,
+};
 use crate::args;
 use crate::body;
 use crate::database::db::Db;
@@ -112,5 +115,50 @@ async fn values_stay_only_where_a_mail_can_be_tried_once_more() {
         }));
         assert_eq!(kept.await.unwrap(), [false, false, true, false, true]);
     }
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn a_mail_that_begins_to_be_written_meanwhile_is_not_made_due() {
+    let database = Database::create("made_due").await;
+    let db = database.open();
+    migrate(&db, NOW).await.unwrap();
+    let stored = db.write(body!(async |tx| {
+        let claim = store(tx, None, EmailStatus::Pending, true).await?;
+        let recipient = "update emails set recipient = 'ada@one.example' where project_id = $1 and id = $2";
+        tx.execute(recipient, args![ONE, claim.id]).await?;
+        Ok::<_, Error>(claim)
+    }));
+    let claim = stored.await.unwrap();
+    let lease = NOW.plus(Duration::from_mins(5));
+    let (marked, has_marked) = oneshot::channel();
+    let (let_go, until) = oneshot::channel::<()>();
+    let first = db.clone();
+    let marks = tokio::spawn(async move {
+        let work = first.write_in_background(body!(async |tx| {
+            let mark = Mark { claim, first_attempt_at: NOW, links: None, transport: "default".into() };
+            mark_sending(tx, &[mark], lease).await?;
+            let _ = marked.send(());
+            let _ = until.await;
+            Ok::<_, Error>(())
+        }));
+        work.await
+    });
+    has_marked.await.unwrap();
+    let second = db.clone();
+    let makes_due = tokio::spawn(async move {
+        // the mail is due a little later
+        let before = Timestamp(NOW.0 - 1);
+        second.write(body!(async |tx| make_due(tx, ONE, Some("one.example"), NOW, 10, before).await)).await
+    });
+    database.until_one_waits().await;
+    let_go.send(()).unwrap();
+    marks.await.unwrap().unwrap();
+    assert_eq!(makes_due.await.unwrap().unwrap(), 0);
+    let due_at = db.read(body!(async |rx| {
+        let sql = "select due_at from emails where project_id = $1 and id = $2";
+        rx.one(sql, args![ONE, claim.id], |r| r.get::<Timestamp>(0)).await
+    }));
+    assert_eq!(due_at.await.unwrap(), lease);
     database.drop().await;
 }

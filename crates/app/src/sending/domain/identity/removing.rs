@@ -55,12 +55,11 @@ impl App {
         let claimed =
             self.0.db.write_in_background(body!(async |tx| ses_identity::claim(tx, now, until).await));
         let Some(left) = claimed.await? else { return Ok(()) };
-        let name = left.name.clone();
-        let outcome = if self.read(body!(async |rx| ses_identity::is_wanted(rx, &name).await)).await? {
+        let outcome = if self.is_wanted(&left).await? {
             Outcome::Wanted
         } else {
             match self.ses_account(&left.transport) {
-                Some(account) => self.remove_from_account(account.config, &left).await,
+                Some(account) => self.remove_from_account(account.config, &left).await?,
                 None => Outcome::Later { denied: false },
             }
         };
@@ -86,19 +85,30 @@ impl App {
         .await
     }
 
-    async fn remove_from_account(&self, config: &SesConfig, left: &Left) -> Outcome {
+    async fn remove_from_account(&self, config: &SesConfig, left: &Left) -> Result<Outcome> {
         let (registrar, clock) = (&self.0.sending.registrar, &self.0.clock);
+        let later = Outcome::Later { denied: false };
         let found = {
-            let Some(_turn) = registrar.turn().await else { return Outcome::Later { denied: false } };
+            let Some(_turn) = registrar.turn().await else { return Ok(later) };
             registrar.ask(config.get_identity(&left.name, clock.now()), answered).await
         };
         match looked(left, found) {
-            Looked::Ends(outcome) => outcome,
+            Looked::Ends(outcome) => Ok(outcome),
             Looked::Ours => {
-                let Some(_turn) = registrar.turn().await else { return Outcome::Later { denied: false } };
-                ended(registrar.ask(config.delete_identity(&left.name, clock.now()), removed).await)
+                let Some(_turn) = registrar.turn().await else { return Ok(later) };
+                // the turns may have taken minutes, in which somebody can have added it
+                if self.is_wanted(left).await? {
+                    return Ok(Outcome::Wanted);
+                }
+                Ok(ended(registrar.ask(config.delete_identity(&left.name, clock.now()), removed).await))
             }
         }
+    }
+
+    /// Whether any project has a domain that another one gave up.
+    async fn is_wanted(&self, left: &Left) -> Result<bool> {
+        let name = left.name.clone();
+        self.read(body!(async |rx| ses_identity::is_wanted(rx, &name).await)).await
     }
 }
 

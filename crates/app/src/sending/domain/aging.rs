@@ -14,7 +14,7 @@ use crate::App;
 use crate::background::runner::{Next, Waker, Work};
 use crate::error::{Error, Result};
 
-/// Domains that get new keys in a minute, at most.
+/// Domains that get new keys in a minute, or fail to, at most.
 const A_MINUTE: u32 = 10;
 const MINUTE: Duration = Duration::from_mins(1);
 /// Most domains that wait for it.
@@ -58,7 +58,7 @@ impl AgedKeys {
     }
 }
 
-/// How many had new keys in this minute.
+/// How many had new keys in this minute, or failed to.
 #[derive(Debug, Default)]
 struct Pace {
     began: Timestamp,
@@ -104,6 +104,8 @@ impl Work for Aging {
             Ok(made) => self.pace.made += u32::from(made),
             Err(Error::NotFound { .. }) => {} // it was removed meanwhile
             Err(error) => {
+                // keys may have been made, and what failed would fail for all others at once
+                self.pace.made += 1;
                 tracing::warn!(%error, %domain, "a domain could not have new keys, trying again after its next check");
             }
         }

@@ -33,8 +33,8 @@ fn read(row: &Row<'_>) -> Result<Intervention> {
     })
 }
 
-/// What changes when an intervention is made, ended or forgotten, or when its project is reset: how many there are, and a
-/// sum of their times and projects. The last time alone would hide an end that a clock noted which is behind another.
+/// What changes when an intervention is made, ended or forgotten, or when its project is reset: how many there are, and
+/// a sum of their times and projects. The last time alone would hide an end that a clock noted which is behind another.
 pub async fn mark(rx: &mut Rx<'_>) -> Result<(i64, i64)> {
     rx.one(
         "select count(*), cast(coalesce(sum(coalesce(ended_at, created_at) + coalesce(project, 0)), 0) as {int}) \

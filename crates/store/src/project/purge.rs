@@ -1,11 +1,11 @@
 //! Purging: how a project is reset or deleted.
 //!
 //! Rows carry their project's number. A reset gives the project another number and takes keys, members, domains and
-//! interventions along; a deletion leaves none. The old number is retired, in one small transaction. From then on nothing finds its
-//! rows: no list, no counter, no worker. The rows themselves are removed in bounded steps afterwards, by any process. A
-//! step that is interrupted or done twice does no harm. For a day the old number is searched for rows again, because of
-//! requests that were under way. [`tenant::TABLES`] says what happens to each table. A deletion leaves a record of who
-//! did it (`deletions`).
+//! interventions along; a deletion leaves none. The old number is retired, in one small transaction. From then on
+//! nothing finds its rows: no list, no counter, no worker. The rows themselves are removed in bounded steps afterwards,
+//! by any process. A step that is interrupted or done twice does no harm. For a day the old number is searched for rows
+//! again, because of requests that were under way. [`tenant::TABLES`] says what happens to each table. A deletion leaves
+//! a record of who did it (`deletions`).
 
 use std::time::Duration;
 

@@ -13,8 +13,8 @@ use super::super::records::has_key;
 const VERIFIED_FOR: Duration = Duration::from_hours(1);
 /// How long a process that asks has until another one may. A request takes 20 seconds at most.
 pub(super) const LEASE: Duration = Duration::from_mins(1);
-/// After so many times in 24 hours that a project had domains registered, or other keys put for them, no further domain is
-/// registered: twice for each domain. Keys are put in any case, since mail is signed with them already.
+/// After so many times in 24 hours that a project had domains registered, or other keys put for them, no further domain
+/// is registered: twice for each domain. Keys are put in any case, since mail is signed with them already.
 pub(super) const MOST_A_DAY: i64 = 200;
 
 /// Selector and kind of the keys that a domain signs with.

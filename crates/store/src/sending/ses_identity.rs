@@ -135,11 +135,12 @@ pub async fn forget(tx: &mut Tx<'_>, left: &Left) -> Result<()> {
     Ok(())
 }
 
-/// How many domains of an account are to be removed, or were registered just now, counted up to a number.
+/// How many domains of an account are to be removed, or were registered just now, counted up to a number. Those that its
+/// key may not remove would be in the way of all others.
 pub async fn waiting(rx: &mut Rx<'_>, transport: &str, most: i64) -> Result<i64> {
     rx.one(
-        "select count(*) from (select 1 from ses_identities where transport = $1 and due_at is not null limit $2) \
-         as found",
+        "select count(*) from (select 1 from ses_identities where transport = $1 and due_at is not null and not denied \
+         limit $2) as found",
         args![transport, most],
         |r| r.get(0),
     )

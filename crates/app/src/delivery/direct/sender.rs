@@ -137,7 +137,7 @@ impl<'d> Sender<'d> {
             let said = {
                 let (signature, raw) = (message.signature.as_bytes(), &message.rendered.raw);
                 let content = pin!(line.connection.content(signature, raw));
-                visit.answered(self.delivery, content).await
+                visit.answered(self.delivery, size, content).await
             };
             let end = match said {
                 Ok(reply) => HandOver::Accepted(Some(reply.into())),
@@ -297,7 +297,7 @@ impl<'d> Sender<'d> {
             return answer;
         }
         self.recorder.flush();
-        visit.answered(self.delivery, envelope).await
+        visit.answered(self.delivery, 0, envelope).await
     }
 
     /// Keeps a connection for the next mail for the site, if it may carry one more.

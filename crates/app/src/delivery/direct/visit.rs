@@ -15,8 +15,11 @@ use super::{Direct, Line};
 use crate::delivery::Delivery;
 use crate::delivery::flows::Flow;
 
-/// An answer that is awaited for so long is awaited for long: its site hangs.
+/// An answer that is awaited for so long is awaited for long: its site hangs. Writing the content before is no fault of
+/// the site.
 const LONG: Duration = Duration::from_secs(30);
+/// Bytes of content that even a slow line carries in a second.
+const SLOW_LINE: usize = 64 * 1024;
 
 /// What a mail takes up at a site, until it is dropped.
 pub(super) struct Visit {
@@ -92,17 +95,19 @@ impl Visit {
         }
     }
 
-    /// Awaits an answer of the site, to the envelope or to the content, and notes it where that takes long. It is
-    /// awaited all the same: the timeouts of the connection say how long.
+    /// Awaits an answer of the site, to the envelope or to so many bytes of content, and notes it where that takes long.
+    /// It is awaited all the same: the timeouts of the connection say how long.
     pub(super) async fn answered<A: Future>(
         &mut self,
         delivery: &Delivery,
+        bytes: usize,
         mut answer: Pin<&mut A>,
     ) -> A::Output {
+        let long = LONG + Duration::from_secs((bytes / SLOW_LINE) as u64);
         tokio::select! {
             biased;
             answer = answer.as_mut() => return answer,
-            () = delivery.tasks.until(delivery.tasks.after(LONG)) => {}
+            () = delivery.tasks.until(delivery.tasks.after(long)) => {}
         }
         if self.waits_long(delivery.now()) {
             tracing::info!(site = &*self.path.site, "a site takes long to answer, few mails go there");

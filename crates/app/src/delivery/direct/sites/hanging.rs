@@ -10,7 +10,8 @@
 //!   at a time. Of the last eighth, projects get none that have some.
 //! - A site that has settled no mail lately is a try until it has ([`reaching`](super::reaching)), or until its answer
 //!   is awaited for long. So the sites of which nothing is known cannot all hang at once. While a quarter waits, a
-//!   project whose mail is most of that gets no further tries.
+//!   project whose mail is most of that gets one try at a time: a few domains that hang must not keep its mail from all
+//!   others. Once its mail waits on half of all connections it gets none.
 //!
 //! What was on its way to sites that answered before may be more than that once, and is waited for.
 
@@ -41,7 +42,9 @@ impl<L> Sites<L> {
         let own = self.waits_of.get(&flow.project).copied().unwrap_or_default();
         let Some(site) = self.site_of(flow.destination).filter(|site| site.hangs(now)) else {
             let is_mostly_own = own > most / 2;
-            return self.waits < most || !is_mostly_own || !self.is_try(flow.destination, now);
+            let is_free = self.waits < most || !is_mostly_own || !self.is_try(flow.destination, now);
+            let tries = self.tries_of.get(&flow.project).copied().unwrap_or_default();
+            return is_free || tries == 0 && own < self.most / 2;
         };
         let is_last = self.waits >= most - most / KEPT_FOR_OTHERS;
         let may_be_one_of_many = self.waits < most.div_ceil(2);
@@ -147,7 +150,17 @@ mod tests {
         assert!(!may(sites, ONE, 6) && may(sites, OTHER, 6), "the last is for others");
         assert!(may(sites, ONE, 9), "it is not full");
         assert_eq!(begin(sites, OTHER, 6), (false, true));
-        assert!(!may(sites, ONE, 9) && may(sites, OTHER, 9), "no more tries for whose mail most is");
+        assert!(may(sites, ONE, 9));
+        assert_eq!(begin(sites, ONE, 9), (true, false));
+        assert!(!may(sites, ONE, 8) && may(sites, OTHER, 8), "one try at a time for whose mail most is");
+        sites.tried_of(ONE);
+        for _ in 0..9 {
+            sites.waits(ONE);
+        }
+        assert!(!may(sites, ONE, 8) && may(sites, OTHER, 8), "half of the connections wait for it");
+        for _ in 0..9 {
+            sites.waited(ONE);
+        }
         assert!(may(sites, ONE, 7), "nobody is in the way of sites that answer");
         sites.waited(ONE);
         assert!(may(sites, ONE, 9));

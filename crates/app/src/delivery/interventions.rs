@@ -24,8 +24,9 @@ use crate::background::runner::Waker;
 
 /// How often a process looks whether something was wanted.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a mail that is paused is not looked at, at least, and at most, by chance.
+/// How long a mail that is paused is not looked at, at least; up to twice as long, by chance.
 const PUT_OFF: Duration = Duration::from_hours(24);
+/// The longest that it is.
 pub(crate) const LONGEST_PUT_OFF: Duration = Duration::from_hours(48);
 /// How long mail is given up that was accepted before: as long as mail waits at most, and a day more.
 const EXPIRES_FOR: Duration = Duration::from_hours(4 * 24);
@@ -132,7 +133,7 @@ impl Delivery {
         let now = self.now();
         let mut by_intervention: BTreeMap<(InterventionId, String), Vec<_>> = BTreeMap::new();
         for (id, why, mail) in paused {
-            let due_at = now.plus(PUT_OFF + (LONGEST_PUT_OFF - PUT_OFF).mul_f64(rand::random()));
+            let due_at = now.plus(PUT_OFF.mul_f64(1.0 + rand::random::<f64>()).min(LONGEST_PUT_OFF));
             let claim = self.held.current(claim_ref(&mail));
             self.done_with(mail.id);
             by_intervention.entry((id, why)).or_default().push((claim, due_at));

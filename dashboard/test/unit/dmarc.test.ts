@@ -7,7 +7,7 @@ const suggested = { type: 'TXT' as const, name: '_dmarc.acme.test', purpose: 'dm
 
 /** A domain whose suggested record asks for reports here, with what the last check found. */
 function domain(status: 'found' | 'missing' | 'mismatch' | 'unchecked', ...found: string[]) {
-  return { records: [{ ...suggested, value: `v=DMARC1; p=none; rua=${OURS}`, status, found }] };
+  return { records: [{ ...suggested, value: `v=DMARC1; p=none; rua=${OURS}`, zone: '', status, found }] };
 }
 
 test('a record that asks for reports here is waited for', () => {

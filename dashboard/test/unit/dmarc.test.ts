@@ -41,7 +41,7 @@ test('what receivers do not understand is replaced by the suggested record', () 
 });
 
 test('where the instance takes no reports there is nothing to publish', () => {
-  const none = { records: [{ ...suggested, value: 'v=DMARC1; p=none', status: 'found' as const, found: ['v=DMARC1; p=none; rua=mailto:me@example.com'] }] };
+  const none = { records: [{ ...suggested, value: 'v=DMARC1; p=none', zone: '', status: 'found' as const, found: ['v=DMARC1; p=none; rua=mailto:me@example.com'] }] };
   assert.equal(reportAddress(none), undefined);
   assert.deepEqual(asking(none), { what: 'unsupported' });
   assert.deepEqual(asking({ records: [] }), { what: 'unsupported' });

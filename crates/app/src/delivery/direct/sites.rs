@@ -4,6 +4,7 @@
 //! A **destination** is a set of mail servers; domains with the same servers have the same one. Each is at a **site**, whose
 //! pace holds for all its destinations. A connection is used again for a destination that its server is one of.
 
+mod by_project;
 mod hanging;
 mod reaching;
 
@@ -11,13 +12,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mailwright_core::ids::ProjectNumber;
 use mailwright_core::intervention::Interventions;
 use mailwright_core::pacing::limits::{Limits, limits_of};
 use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::route::site;
 
+use self::by_project::ByProject;
 use super::path::{Found, NoWay, Path};
 use super::site::{Idle, Reach, Site};
 use super::unanswered::Unanswered;
@@ -60,12 +61,9 @@ pub(super) struct Sites<L> {
     /// Those that no mail uses.
     idle: usize,
     /// Mails under way to sites of which it is not known whether they answer.
-    tries: usize,
-    /// Those of each project, of those with any.
-    tries_of: HashMap<ProjectNumber, usize>,
-    /// Conversations with sites that hang, and those of each project, of those with any.
-    waits: usize,
-    waits_of: HashMap<ProjectNumber, usize>,
+    tries: ByProject,
+    /// Conversations with sites that hang.
+    waits: ByProject,
     next: u32,
     domains: HashMap<Arc<str>, (Destination, Timestamp)>,
     /// The domains of which the name servers gave no answer.
@@ -88,10 +86,8 @@ impl<L> Sites<L> {
             most: most.max(1),
             open: 0,
             idle: 0,
-            tries: 0,
-            tries_of: HashMap::new(),
-            waits: 0,
-            waits_of: HashMap::new(),
+            tries: ByProject::default(),
+            waits: ByProject::default(),
             next: 0,
             domains: HashMap::new(),
             unanswered: Unanswered::default(),
@@ -194,7 +190,7 @@ impl<L> Sites<L> {
         site.admits(now)?;
         self.reach.get(&destination).map_or(Ok(()), |reach| reach.admits(now))?;
         // servers that never answer must not take all the workers
-        if self.tries >= self.most_tries() && self.is_try(destination, now) {
+        if self.tries.all >= self.most_tries() && self.is_try(destination, now) {
             return Err(None);
         }
         if self.open < self.most || self.idle > 0 { Ok(()) } else { Err(None) }
@@ -210,7 +206,6 @@ impl<L> Sites<L> {
         let (is_try, hangs) = (self.is_try(destination, now), self.hangs(destination, now));
         let Some(site) = self.known.get_mut(&path.site) else { return Start::Again };
         *self.begun.entry(destination).or_default() += 1;
-        self.tries += usize::from(is_try);
         site.begin();
         // the last one that was used, so that those that are not needed become old
         if let Some(at) = site.idle.iter().rposition(|idle| path.takes(idle)) {
@@ -245,12 +240,6 @@ impl<L> Sites<L> {
         self.open = self.open.saturating_sub(1);
         self.idle -= 1;
         Some(line)
-    }
-
-    /// A mail to a site of which it was not known whether it answers is no longer under way, or the site has answered
-    /// it, or hangs.
-    pub(super) fn tried(&mut self) {
-        self.tries = self.tries.saturating_sub(1);
     }
 
     /// A mail for a destination is no longer under way.

@@ -1,3 +1,4 @@
+use mailwright_core::ids::ProjectNumber;
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::pacing::{Grant, PaceReason, Report, Wait};
 
@@ -155,7 +156,6 @@ fn idle_connections_make_room_for_other_sites_and_end_after_a_while() {
         let (path, line, evicted) = brought(sites.begin(destination, NOW));
         assert_eq!((line, evicted), (None, (number == 2).then_some(0)), "the oldest makes room");
         sites.site(&path.site).unwrap().opened();
-        sites.tried();
         sites.keep(&path, idle(number as u32, host, after(number as u64)), NOW);
         paths.push(path);
     }
@@ -340,10 +340,10 @@ fn sites_that_do_not_answer_leave_half_of_the_connections_to_those_that_do() {
     let good = known(&mut sites, "good.test", &["mx.good.test"]);
     grant(&mut sites, "good.test", 10, 5);
     sites.site("good.test").unwrap().reached(NOW);
-    brought(sites.begin(silent[0], NOW));
-    brought(sites.begin(silent[1], NOW));
+    brought(sites.begin_of(ProjectNumber(1), silent[0], NOW));
+    brought(sites.begin_of(ProjectNumber(1), silent[1], NOW));
     assert_eq!((sites.admits(silent[2], NOW), sites.admits(good, NOW)), (Err(None), Ok(())));
-    sites.tried();
+    sites.tried_of(ProjectNumber(1));
     assert_eq!(sites.admits(silent[2], NOW), Ok(()));
 }
 

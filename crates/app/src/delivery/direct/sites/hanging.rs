@@ -39,33 +39,25 @@ impl<L> Sites<L> {
     /// Whether what waits for sites that hang leaves room for a mail of a flow.
     pub(super) fn leaves_room(&self, flow: Flow, now: Timestamp) -> bool {
         let most = self.most_waits();
-        let own = self.waits_of.get(&flow.project).copied().unwrap_or_default();
+        let own = self.waits.of(flow.project);
         let Some(site) = self.site_of(flow.destination).filter(|site| site.hangs(now)) else {
             let is_mostly_own = own > most / 2;
-            let is_free = self.waits < most || !is_mostly_own || !self.is_try(flow.destination, now);
-            let tries = self.tries_of.get(&flow.project).copied().unwrap_or_default();
-            return is_free || tries == 0 && own < self.most / 2;
+            let is_free = self.waits.all < most || !is_mostly_own || !self.is_try(flow.destination, now);
+            return is_free || self.tries.of(flow.project) == 0 && own < self.most / 2;
         };
-        let is_last = self.waits >= most - most / KEPT_FOR_OTHERS;
-        let may_be_one_of_many = self.waits < most.div_ceil(2);
-        self.waits < most && (own == 0 || !is_last) && (site.conversations() == 0 || may_be_one_of_many)
+        let is_last = self.waits.all >= most - most / KEPT_FOR_OTHERS;
+        let may_be_one_of_many = self.waits.all < most.div_ceil(2);
+        self.waits.all < most && (own == 0 || !is_last) && (site.conversations() == 0 || may_be_one_of_many)
     }
 
     /// A conversation of a project is one with a site that hangs, from now on.
     pub(in crate::delivery::direct) fn waits(&mut self, project: ProjectNumber) {
-        self.waits += 1;
-        *self.waits_of.entry(project).or_default() += 1;
+        self.waits.add(project);
     }
 
     /// Such a conversation has ended.
     pub(in crate::delivery::direct) fn waited(&mut self, project: ProjectNumber) {
-        self.waits = self.waits.saturating_sub(1);
-        if let Some(count) = self.waits_of.get_mut(&project) {
-            *count -= 1;
-            if *count == 0 {
-                self.waits_of.remove(&project);
-            }
-        }
+        self.waits.remove(project);
     }
 }
 
@@ -167,7 +159,7 @@ mod tests {
         for project in [ONE, ONE, ONE, ONE, ONE, ONE, OTHER] {
             sites.waited(project);
         }
-        assert_eq!((sites.waits, sites.waits_of.len()), (0, 0));
+        assert!(sites.waits.is_empty());
     }
 
     #[test]

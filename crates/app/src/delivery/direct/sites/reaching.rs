@@ -21,8 +21,8 @@ impl<L> Sites<L> {
     ) -> Result<(), Option<Timestamp>> {
         self.admits(flow.destination, now)?;
         let most = self.most_tries();
-        let is_last = self.tries >= most - most / KEPT_FOR_OTHERS;
-        if is_last && self.tries_of.contains_key(&flow.project) && self.is_try(flow.destination, now) {
+        let is_last = self.tries.all >= most - most / KEPT_FOR_OTHERS;
+        if is_last && self.tries.of(flow.project) > 0 && self.is_try(flow.destination, now) {
             return Err(None);
         }
         if self.leaves_room(flow, now) { Ok(()) } else { Err(None) }
@@ -70,7 +70,7 @@ impl<L> Sites<L> {
         let start = self.begin(destination, now);
         if let Start::Bring { is_try, hangs, .. } = &start {
             if *is_try {
-                *self.tries_of.entry(project).or_default() += 1;
+                self.tries.add(project);
             }
             if *hangs {
                 self.waits(project);
@@ -79,15 +79,10 @@ impl<L> Sites<L> {
         start
     }
 
-    /// The same for [`Sites::tried`].
+    /// A mail of a project to a site of which it was not known whether it answers is no longer under way, or the site has
+    /// answered it, or hangs.
     pub(in crate::delivery::direct) fn tried_of(&mut self, project: ProjectNumber) {
-        self.tried();
-        if let Some(count) = self.tries_of.get_mut(&project) {
-            *count -= 1;
-            if *count == 0 {
-                self.tries_of.remove(&project);
-            }
-        }
+        self.tries.remove(project);
     }
 
     /// The connection that was being opened for a destination is there, or there is none to be had.

@@ -165,6 +165,8 @@ impl App {
 struct Delivery {
     app: App,
     tasks: Tasks,
+    /// When this process began to deliver.
+    begun_at: Timestamp,
     /// Writes steps, a little later and many together.
     ledger: Coalescer<Step, StepDone>,
     /// Writes the steps that somebody waits for.
@@ -188,6 +190,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     let delivery = Arc::new(Delivery {
         app: app.clone(),
         tasks: tasks.clone(),
+        begun_at: app.0.clock.now(),
         ledger: Coalescer::gathered_writes(&app.0.db, gathering(settings.connections), |tx, steps| {
             Box::pin(ledger::run(tx, steps))
         }),

@@ -51,6 +51,11 @@ both_engines! {
         }
         let everybody: BTreeMap<String, usize> =
             (0..count).map(|number| (format!("flow{number}@example.com"), 1)).collect();
+        // the delays of one that begins after the restore would count from there
+        app.eventually("all executions have begun", async || {
+            (table(&app.rows().await, "workflow_executions").len() == count).then_some(())
+        })
+        .await;
         app.eventually("some of the first mails have left", async || {
             (server.copies().len() >= count / 4).then_some(())
         })

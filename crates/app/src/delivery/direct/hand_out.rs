@@ -78,10 +78,10 @@ impl Direct {
                 let way = match start {
                     Start::No(why) => Way::No(why),
                     Start::Again => Way::Again,
-                    Start::Bring { path, line, evicted, is_try, hangs } => {
+                    Start::Bring { path, line, evicted, standing } => {
                         Self::close(&delivery.tasks, evicted);
                         let flow = Flow { project, destination };
-                        Way::To(Box::new(Visit::new(self, flow, path, line, (is_try, hangs))))
+                        Way::To(Box::new(Visit::new(self, flow, path, line, standing)))
                     }
                 };
                 Ok(Job { mail: delivery.dated(*mail), busy, way })

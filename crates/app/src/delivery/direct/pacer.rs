@@ -185,6 +185,8 @@ fn tell(site: &str, reason: PaceReason, reply: &str) {
 /// One transaction: what was said is taken into account, and what may be brought is granted.
 async fn step(delivery: &Delivery, process: u64, steps: &[Step]) -> mailwright_store::Result<Vec<Answer>> {
     let (steps, now) = (steps.to_vec(), delivery.now());
+    // where no other process can use the database, whoever did has ended
+    let alone_since = (!delivery.app.0.db.is_shared()).then_some(delivery.begun_at);
     let stepped = delivery.app.0.db.write(body!(async |tx| {
         let keys: Vec<_> = steps.iter().map(|step| step.key.clone()).collect();
         let stored = site::lock(tx, &keys, now).await?;
@@ -194,6 +196,9 @@ async fn step(delivery: &Delivery, process: u64, steps: &[Step]) -> mailwright_s
             // a row that cannot be read begins anew: it is a hint, and the site says again what it takes
             let mut pace: Pace =
                 stored.get(&step.key).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+            if let Some(since) = alone_since {
+                pace.take_back(since);
+            }
             let grant = pace.step(process, &step.report, step.wish, step.limits, now);
             let reply = pace.trouble().map(|(_, reply)| reply.to_owned());
             answers.push(Answer { site: step.key.site.clone(), grant, rate: pace.per_minute(), reply });

@@ -150,7 +150,7 @@ impl<'d> Sender<'d> {
             };
             (end, Stage::Data)
         };
-        self.learn(&mut visit, &mut line, &end);
+        self.learn(&mail, &mut visit, &mut line, &end);
         let host = line.host.clone();
         self.keep(&mut visit, line);
         let about_us = about_us(&end, stage).filter(|(signal, _)| {
@@ -186,7 +186,7 @@ impl<'d> Sender<'d> {
     }
 
     /// What the end of a hand-over says about the site.
-    fn learn(&self, visit: &mut Visit, line: &mut Line, end: &HandOver) {
+    fn learn(&self, mail: &Claimed, visit: &mut Visit, line: &mut Line, end: &HandOver) {
         match end {
             HandOver::Accepted(_) => {
                 line.carried += 1;
@@ -196,6 +196,8 @@ impl<'d> Sender<'d> {
             HandOver::Rejected(..) | HandOver::Temporary(_) | HandOver::Refused(..) => {
                 visit.settled(self.delivery.now());
             }
+            // lost twice with its content, a mail says more about itself than about the site
+            HandOver::InDoubt(_) if mail.in_doubt > 0 && !visit.has_failed() => visit.tried(),
             HandOver::Lost(error) | HandOver::InDoubt(error) => {
                 self.note_unreachable(visit, false, format!("{}: {error}", line.host));
             }

@@ -4,9 +4,9 @@
 //! A **destination** is a set of mail servers; domains with the same servers have the same one. Each is at a **site**, whose
 //! pace holds for all its destinations. A connection is used again for a destination that its server is one of.
 
-mod by_project;
 mod hanging;
 mod reaching;
+mod under_way;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::route::site;
 
-use self::by_project::ByProject;
+use self::under_way::UnderWay;
 use super::path::{Found, NoWay, Path};
-use super::site::{Idle, Reach, Site};
+use super::site::{Idle, Reach, Site, Standing};
 use super::unanswered::Unanswered;
 use crate::delivery::flows::Destination;
 
@@ -43,7 +43,7 @@ enum Target {
 /// How a mail that was taken goes on.
 pub(super) enum Start<L> {
     /// To these servers, by an open connection, or by one that is to be opened. Connections that made room for it.
-    Bring { path: Arc<Path>, line: Option<L>, evicted: Option<L>, is_try: bool, hangs: bool },
+    Bring { path: Arc<Path>, line: Option<L>, evicted: Option<L>, standing: Standing },
     /// There is no way.
     No(NoWay),
     /// What was known of the destination is forgotten: the mail is looked at anew.
@@ -60,10 +60,8 @@ pub(super) struct Sites<L> {
     open: usize,
     /// Those that no mail uses.
     idle: usize,
-    /// Mails under way to sites of which it is not known whether they answer.
-    tries: ByProject,
-    /// Conversations with sites that hang.
-    waits: ByProject,
+    /// Mails under way to sites that are not proven to answer.
+    under_way: UnderWay,
     next: u32,
     domains: HashMap<Arc<str>, (Destination, Timestamp)>,
     /// The domains of which the name servers gave no answer.
@@ -86,8 +84,7 @@ impl<L> Sites<L> {
             most: most.max(1),
             open: 0,
             idle: 0,
-            tries: ByProject::default(),
-            waits: ByProject::default(),
+            under_way: UnderWay::default(),
             next: 0,
             domains: HashMap::new(),
             unanswered: Unanswered::default(),
@@ -189,10 +186,6 @@ impl<L> Sites<L> {
         let site = self.known.get(&path.site).ok_or(None)?;
         site.admits(now)?;
         self.reach.get(&destination).map_or(Ok(()), |reach| reach.admits(now))?;
-        // servers that never answer must not take all the workers
-        if self.tries.all >= self.most_tries() && self.is_try(destination, now) {
-            return Err(None);
-        }
         if self.open < self.most || self.idle > 0 { Ok(()) } else { Err(None) }
     }
 
@@ -203,7 +196,7 @@ impl<L> Sites<L> {
             Some(Target::No(why)) => return Start::No(*why),
             Some(Target::Asked) | None => return Start::Again,
         };
-        let (is_try, hangs) = (self.is_try(destination, now), self.hangs(destination, now));
+        let standing = self.standing(destination, now);
         let Some(site) = self.known.get_mut(&path.site) else { return Start::Again };
         *self.begun.entry(destination).or_default() += 1;
         site.begin();
@@ -211,7 +204,7 @@ impl<L> Sites<L> {
         if let Some(at) = site.idle.iter().rposition(|idle| path.takes(idle)) {
             let line = site.idle.remove(at).map(|idle| idle.line);
             self.idle -= 1;
-            return Start::Bring { path, line, evicted: None, is_try, hangs };
+            return Start::Bring { path, line, evicted: None, standing };
         }
         let mut evicted = None;
         if !site.has_room() {
@@ -228,7 +221,7 @@ impl<L> Sites<L> {
             evicted = self.evict();
         }
         self.open += 1;
-        Start::Bring { path, line: None, evicted, is_try, hangs }
+        Start::Bring { path, line: None, evicted, standing }
     }
 
     /// Takes the connection that has been idle for the longest time.

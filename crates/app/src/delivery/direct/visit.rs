@@ -10,7 +10,7 @@ use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 
 use super::path::Path;
-use super::site::{Idle, Site};
+use super::site::{Idle, Site, Standing};
 use super::{Direct, Line};
 use crate::delivery::Delivery;
 use crate::delivery::flows::Flow;
@@ -30,20 +30,10 @@ pub(super) struct Visit {
     seat: Seat,
     /// Whether the mail was tried.
     is_tried: bool,
-    /// Whether it is not known yet that the site answers.
-    is_try: bool,
-    wait: Wait,
-}
-
-/// How a conversation counts among those with sites that hang.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wait {
-    /// Not.
-    Short,
-    /// The site was known to hang.
-    Expected,
-    /// An answer is awaited for long, or was.
-    Long,
+    /// How it counts among the mails under way.
+    standing: Standing,
+    /// Whether an answer is awaited for long, or was.
+    waits_long: bool,
 }
 
 /// Whether a mail counts as a connection of its site.
@@ -62,11 +52,10 @@ impl Visit {
         flow: Flow,
         path: Arc<Path>,
         line: Option<Line>,
-        (is_try, hangs): (bool, bool),
+        standing: Standing,
     ) -> Self {
-        let wait = if hangs { Wait::Expected } else { Wait::Short };
         let seat = if line.is_none() { Seat::Opening } else { Seat::Open };
-        Self { direct: Arc::clone(direct), flow, path, line, seat, is_tried: false, is_try, wait }
+        Self { direct: Arc::clone(direct), flow, path, line, seat, is_tried: false, standing, waits_long: false }
     }
 
     /// The open connection, if there is one.
@@ -85,13 +74,10 @@ impl Visit {
         let mut sites = self.direct.sites();
         sites.settled(self.flow.destination, &self.path.site);
         if let Some(site) = sites.site(&self.path.site) {
-            site.reached(now);
-            if self.wait != Wait::Long {
-                site.hanging.answered_soon();
-            }
+            site.reached(!self.waits_long, now);
         }
-        if std::mem::take(&mut self.is_try) {
-            sites.tried_of(self.flow.project);
+        if self.standing != Standing::Hangs {
+            sites.count_as(self.flow.project, &mut self.standing, Standing::Proven);
         }
     }
 
@@ -117,18 +103,12 @@ impl Visit {
 
     /// An answer is awaited for long. Returns whether it is news that the site hangs.
     fn waits_long(&mut self, now: Timestamp) -> bool {
-        if self.wait == Wait::Long {
+        if std::mem::replace(&mut self.waits_long, true) {
             return false;
         }
-        let was_expected = std::mem::replace(&mut self.wait, Wait::Long) == Wait::Expected;
         let mut sites = self.direct.sites();
-        if std::mem::take(&mut self.is_try) {
-            sites.tried_of(self.flow.project);
-        }
-        if !was_expected {
-            sites.waits(self.flow.project);
-        }
-        let is_news = sites.site(&self.path.site).is_some_and(|site| site.hanging.waits(now));
+        sites.count_as(self.flow.project, &mut self.standing, Standing::Hangs);
+        let is_news = sites.site(&self.path.site).is_some_and(|site| site.waits(now));
         drop(sites);
         self.direct.changed.notify_one();
         is_news
@@ -158,6 +138,11 @@ impl Visit {
         if let Some(site) = self.direct.sites().site(&self.path.site) {
             site.heard(now);
         }
+    }
+
+    /// Whether the last try to reach the servers was in vain.
+    pub(super) fn has_failed(&self) -> bool {
+        self.direct.sites().has_failed(self.flow.destination)
     }
 
     /// No connection was to be had. Returns whether that is news.
@@ -209,16 +194,11 @@ impl Drop for Visit {
         self.end_of_opening();
         let mut sites = self.direct.sites();
         sites.end(self.flow.destination);
-        if self.is_try {
-            sites.tried_of(self.flow.project);
-        }
-        if self.wait != Wait::Short {
-            sites.waited(self.flow.project);
-        }
-        if self.wait == Wait::Long
+        sites.count_as(self.flow.project, &mut self.standing, Standing::Proven);
+        if self.waits_long
             && let Some(site) = sites.site(&self.path.site)
         {
-            site.hanging.waited();
+            site.waited();
         }
         if !self.is_tried
             && let Some(site) = sites.site(&self.path.site)

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::grant::GRANTED_FOR;
 use crate::time::Timestamp;
 
-/// How long a process counts as one that wants a part, after it asked last.
-const WANTED_FOR: Duration = Duration::from_secs(15);
+/// How long a process counts as one that wants a part, after it asked last. One with a part asks before its grant ends,
+/// and one without each second: what was not asked for so long is of a process that died.
+const WANTED_FOR: Duration = GRANTED_FOR.saturating_add(Duration::from_secs(3));
 /// How long a process keeps connections while others have none.
 const TURN: Duration = Duration::from_secs(15);
 /// How soon one more connection is tried after there were too many, and how often that is doubled at most, because it
@@ -55,7 +56,14 @@ impl Connections {
 
     /// Forgets the parts of processes that ask no longer.
     pub(super) fn tidy(&mut self, process: u64, now: Timestamp) {
-        self.parts.retain(|part| part.process == process || now.since(part.asked_at) < WANTED_FOR);
+        // a time to come is from before the clock was set back
+        let is_lately = |at: Timestamp| now.since(at) < WANTED_FOR && at.since(now) < WANTED_FOR;
+        self.parts.retain(|part| part.process == process || is_lately(part.asked_at));
+    }
+
+    /// Forgets the parts that were last asked for before a time.
+    pub(super) fn forget_before(&mut self, time: Timestamp) {
+        self.parts.retain(|part| part.asked_at >= time);
     }
 
     /// A process has none any more.

@@ -100,6 +100,11 @@ impl Pace {
         self.blocked_until = self.blocked_until.min(now);
     }
 
+    /// Takes back what was granted before a time, to processes that have all ended since.
+    pub fn take_back(&mut self, before: Timestamp) {
+        self.connections.forget_before(before);
+    }
+
     /// Takes a process's report and grants it its next part.
     pub fn step(
         &mut self,

@@ -84,8 +84,12 @@ fn connections_are_shared_and_held_in_turns() {
 fn what_a_dead_process_had_is_free_again() {
     let mut pace = Pace::default();
     pace.step(1, &Report::default(), wish(100, 8), LIMITS, NOW);
-    assert_eq!(pace.step(2, &Report::default(), wish(100, 8), LIMITS, after(14)).connections, 0);
-    assert_eq!(pace.step(2, &Report::default(), wish(100, 8), LIMITS, after(16)).connections, 1);
+    assert_eq!(pace.step(2, &Report::default(), wish(100, 8), LIMITS, after(7)).connections, 0);
+    assert_eq!(pace.step(2, &Report::default(), wish(100, 8), LIMITS, after(8)).connections, 1);
+    pace.take_back(after(8));
+    assert_eq!(pace.step(3, &Report::default(), wish(100, 8), LIMITS, after(8)).connections, 0, "2 has it");
+    pace.take_back(after(9));
+    assert_eq!(pace.step(3, &Report::default(), wish(100, 8), LIMITS, after(9)).connections, 1);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod hanging;
 mod reach;
 pub(super) mod room;
+mod trust;
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -15,8 +16,9 @@ use mailwright_core::pacing::reply::Signal;
 use mailwright_core::pacing::{Grant, PaceReason, Report, Wait, Wish};
 use mailwright_core::time::Timestamp;
 
-use self::hanging::Hanging;
 pub(super) use self::reach::Reach;
+pub(super) use self::trust::Standing;
+use self::trust::Trust;
 use crate::delivery::next_hop::Meter;
 use crate::delivery::site_metrics::{SiteFigures, SiteState};
 
@@ -32,8 +34,6 @@ const MISSES: u32 = 3;
 /// How many domains have to say so within this time that a site of many domains blocks us.
 const ACCUSERS: usize = 3;
 const ACCUSED_FOR: Duration = Duration::from_hours(1);
-/// How long a site counts as one that answers after it did.
-const ANSWERS_FOR: Duration = Duration::from_mins(10);
 /// How long a connection is kept that no mail uses, and how long where another process waits for one.
 const IDLE: Duration = Duration::from_secs(30);
 const GIVEN_BACK_AFTER: Duration = Duration::from_millis(300);
@@ -87,15 +87,12 @@ pub(super) struct Site<L> {
     pub(super) idle: VecDeque<Idle<L>>,
     /// Whether it can be reached at all.
     reach: Reach,
-    /// Whether it lets us wait for its answers.
-    pub(super) hanging: Hanging,
+    /// How it is known to answer.
+    trust: Trust,
     /// The sets of servers that could not be reached since it answered last.
     silent: HashSet<u32>,
     /// Until when the servers are left alone that failed last, to be shown.
     shown_until: Timestamp,
-    /// Until when it counts as one that answers mails, and when it answered last, be it an envelope.
-    answers_until: Timestamp,
-    answered_at: Option<Timestamp>,
     /// The domains whose servers said that the site blocks us, and when.
     accusers: Vec<(u64, Timestamp)>,
     meter: Meter,
@@ -124,11 +121,9 @@ impl<L> Site<L> {
             opening: 0,
             idle: VecDeque::new(),
             reach: Reach::default(),
-            hanging: Hanging::default(),
+            trust: Trust::default(),
             silent: HashSet::new(),
             shown_until: Timestamp(0),
-            answers_until: Timestamp(0),
-            answered_at: None,
             accusers: Vec::new(),
             meter: Meter::default(),
             busy_since: None,
@@ -186,24 +181,8 @@ impl<L> Site<L> {
 
     /// The site answered an envelope.
     pub(super) fn heard(&mut self, now: Timestamp) {
-        self.answered_at = Some(now);
+        self.trust.heard(now);
         self.silent.clear();
-    }
-
-    /// The site said what became of a mail.
-    pub(super) fn reached(&mut self, now: Timestamp) {
-        self.heard(now);
-        self.answers_until = now.plus(ANSWERS_FOR);
-    }
-
-    /// Whether it has answered lately, be it an envelope.
-    pub(super) fn is_heard(&self, now: Timestamp) -> bool {
-        !self.reach.has_failed() && self.answered_at.is_some_and(|at| now.since(at) < ANSWERS_FOR)
-    }
-
-    /// Whether it has said lately what became of a mail.
-    pub(super) fn answers(&self, now: Timestamp) -> bool {
-        !self.reach.has_failed() && now < self.answers_until
     }
 
     /// What became of a mail was said, whatever it was: the site can be reached, and does not lose what it is given.
@@ -252,7 +231,7 @@ impl<L> Site<L> {
         error: &str,
         now: Timestamp,
     ) -> bool {
-        let answered_lately = self.answered_at.is_some_and(|at| now.since(at) < LATELY);
+        let answered_lately = self.trust.heard_at().is_some_and(|at| now.since(at) < LATELY);
         let (counts, is_news) = reach.failed(error, if answered_lately { MISSES - 1 } else { 0 }, now);
         if let Some((until, _)) = reach.rests(now).filter(|_| counts) {
             self.shown_until = until;
@@ -387,7 +366,7 @@ impl<L> Site<L> {
             && self.report == Report::default()
             && now >= self.grant.until
             && self.stands_until(now).is_none()
-            && !self.hanging.is_remembered(now)
+            && !self.trust.remembers_hanging(now)
     }
 
     /// Everything that is owed at the end of the process.

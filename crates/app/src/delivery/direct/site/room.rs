@@ -46,11 +46,6 @@ impl<L> Site<L> {
         self.open.saturating_sub(self.idle.len() as u32)
     }
 
-    /// Whether it lets us wait for its answers.
-    pub(in crate::delivery::direct) fn hangs(&self, now: Timestamp) -> bool {
-        self.hanging.hangs(self.conversations(), now)
-    }
-
     /// Whether mail for it has waited for a while without an answer.
     pub(in crate::delivery::direct) fn is_silent(&self, now: Timestamp) -> bool {
         !self.is_heard(now) && self.busy_since.is_some_and(|since| now.since(since) > SILENT_AFTER)

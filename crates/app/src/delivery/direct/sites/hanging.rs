@@ -11,16 +11,19 @@
 //! - A site that has settled no mail lately is a try until it has ([`reaching`](super::reaching)), or until its answer
 //!   is awaited for long. So the sites of which nothing is known cannot all hang at once. While a quarter waits, a
 //!   project whose mail is most of that gets one try at a time: a few domains that hang must not keep its mail from all
-//!   others. Once its mail waits on half of all connections it gets none.
+//!   others.
+//! - A site is **proven** to answer once it has settled several mails in a row, and soon. The others have three quarters
+//!   of all connections together: those that hang, those that are tried, and those that settled a mail or two, which
+//!   does not prove much. Of the last part of that, a project gets one at a time, as long as its answer is not awaited
+//!   for long. So mail to proven sites always has the rest, and mail to new ones goes on, if slowly.
 //!
-//! What was on its way to sites that answered before may be more than that once, and is waited for.
+//! What was on its way to sites that answered before may be more than a quarter once, and is waited for.
 
-use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 
-use super::Sites;
 use super::reaching::KEPT_FOR_OTHERS;
-use crate::delivery::flows::{Destination, Flow};
+use super::{Sites, Standing};
+use crate::delivery::flows::Flow;
 
 /// Of so many connections, one is for sites that hang.
 const SHARE: usize = 4;
@@ -31,33 +34,19 @@ impl<L> Sites<L> {
         self.most.div_ceil(SHARE)
     }
 
-    /// Whether the site of a destination hangs.
-    pub(super) fn hangs(&self, destination: Destination, now: Timestamp) -> bool {
-        self.site_of(destination).is_some_and(|site| site.hangs(now))
-    }
-
     /// Whether what waits for sites that hang leaves room for a mail of a flow.
     pub(super) fn leaves_room(&self, flow: Flow, now: Timestamp) -> bool {
         let most = self.most_waits();
-        let own = self.waits.of(flow.project);
+        let (waits, tries) = (&self.under_way.hanging, &self.under_way.tries);
+        let own = waits.of(flow.project);
         let Some(site) = self.site_of(flow.destination).filter(|site| site.hangs(now)) else {
-            let is_mostly_own = own > most / 2;
-            let is_free = self.waits.all < most || !is_mostly_own || !self.is_try(flow.destination, now);
-            return is_free || self.tries.of(flow.project) == 0 && own < self.most / 2;
+            let is_try = self.standing(flow.destination, now) == Standing::Unknown;
+            let is_free = waits.all < most || own <= most / 2;
+            return is_free || !is_try || tries.of(flow.project) == 0;
         };
-        let is_last = self.waits.all >= most - most / KEPT_FOR_OTHERS;
-        let may_be_one_of_many = self.waits.all < most.div_ceil(2);
-        self.waits.all < most && (own == 0 || !is_last) && (site.conversations() == 0 || may_be_one_of_many)
-    }
-
-    /// A conversation of a project is one with a site that hangs, from now on.
-    pub(in crate::delivery::direct) fn waits(&mut self, project: ProjectNumber) {
-        self.waits.add(project);
-    }
-
-    /// Such a conversation has ended.
-    pub(in crate::delivery::direct) fn waited(&mut self, project: ProjectNumber) {
-        self.waits.remove(project);
+        let is_last = waits.all >= most - most / KEPT_FOR_OTHERS;
+        let may_be_one_of_many = waits.all < most.div_ceil(2);
+        waits.all < most && (own == 0 || !is_last) && (site.conversations() == 0 || may_be_one_of_many)
     }
 }
 
@@ -65,6 +54,7 @@ impl<L> Sites<L> {
 mod tests {
     use std::time::Duration;
 
+    use mailwright_core::ids::ProjectNumber;
     use mailwright_core::pacing::Grant;
     use mailwright_core::routing::TransportNumber;
     use mailwright_mail::route::MailServer;
@@ -72,6 +62,7 @@ mod tests {
     use super::*;
     use crate::delivery::direct::path::{Found, Need};
     use crate::delivery::direct::sites::Start;
+    use crate::delivery::flows::Destination;
 
     const NOW: Timestamp = Timestamp(1_000_000);
     const ONE: ProjectNumber = ProjectNumber(1);
@@ -97,19 +88,27 @@ mod tests {
         sites.destination_of(&name(number), NOW).0
     }
 
-    /// A mail of a project is begun. Returns whether it is a try, and whether its site hangs.
-    fn begin(sites: &mut Sites<u32>, project: ProjectNumber, number: usize) -> (bool, bool) {
+    /// A mail of a project is begun. Returns how its site stands.
+    fn begin(sites: &mut Sites<u32>, project: ProjectNumber, number: usize) -> Standing {
         let to = destination(sites, number);
         match sites.begin_of(project, to, NOW) {
-            Start::Bring { is_try, hangs, .. } => (is_try, hangs),
+            Start::Bring { standing, .. } => standing,
             Start::No(_) | Start::Again => panic!("there is a way"),
         }
     }
 
-    /// The answer to a mail of a project that is not one of a site that hangs is awaited for long.
+    /// A mail of a project is begun, and its answer is awaited for long.
     fn wait(sites: &mut Sites<u32>, project: ProjectNumber, number: usize) {
-        sites.waits(project);
-        sites.site(&name(number)).unwrap().hanging.waits(NOW);
+        let mut standing = begin(sites, project, number);
+        assert_ne!(standing, Standing::Hangs);
+        sites.count_as(project, &mut standing, Standing::Hangs);
+        sites.site(&name(number)).unwrap().waits(NOW);
+    }
+
+    /// A site settles mails, and soon.
+    fn settle(sites: &mut Sites<u32>, number: usize, mails: usize) {
+        let site = sites.site(&name(number)).unwrap();
+        (0..mails).for_each(|_| site.reached(true, NOW));
     }
 
     fn may(sites: &mut Sites<u32>, project: ProjectNumber, number: usize) -> bool {
@@ -122,55 +121,62 @@ mod tests {
         let mut sites = Sites::new(TransportNumber(0), 32);
         let sites = &mut sites;
         (0..10).for_each(|number| make_known(sites, number));
-        for number in 0..8 {
-            sites.site(&name(number)).unwrap().reached(NOW);
-        }
-        for number in 0..3 {
-            assert_eq!(begin(sites, ONE, number), (false, false));
-            wait(sites, ONE, number);
-        }
+        (0..8).for_each(|number| settle(sites, number, 5));
+        (0..3).for_each(|number| wait(sites, ONE, number));
         assert!(may(sites, ONE, 0) && may(sites, ONE, 9), "there is room");
-        assert_eq!(begin(sites, ONE, 0), (false, true), "it is no try beside that");
+        assert_eq!(begin(sites, ONE, 0), Standing::Hangs);
         assert!(!may(sites, ONE, 0) && !may(sites, OTHER, 0), "now one at a time");
-        for number in 3..6 {
-            begin(sites, ONE, number);
-            wait(sites, ONE, number);
-        }
+        (3..6).for_each(|number| wait(sites, ONE, number));
         // a site that hung, and has no conversation
-        sites.site(&name(6)).unwrap().hanging.waits(NOW);
-        sites.site(&name(6)).unwrap().hanging.waited();
+        sites.site(&name(6)).unwrap().waits(NOW);
+        sites.site(&name(6)).unwrap().waited();
         assert!(!may(sites, ONE, 6) && may(sites, OTHER, 6), "the last is for others");
         assert!(may(sites, ONE, 9), "it is not full");
-        assert_eq!(begin(sites, OTHER, 6), (false, true));
+        assert_eq!(begin(sites, OTHER, 6), Standing::Hangs);
         assert!(may(sites, ONE, 9));
-        assert_eq!(begin(sites, ONE, 9), (true, false));
+        assert_eq!(begin(sites, ONE, 9), Standing::Unknown);
         assert!(!may(sites, ONE, 8) && may(sites, OTHER, 8), "one try at a time for whose mail most is");
-        sites.tried_of(ONE);
-        for _ in 0..9 {
-            sites.waits(ONE);
-        }
-        assert!(!may(sites, ONE, 8) && may(sites, OTHER, 8), "half of the connections wait for it");
-        for _ in 0..9 {
-            sites.waited(ONE);
-        }
         assert!(may(sites, ONE, 7), "nobody is in the way of sites that answer");
-        sites.waited(ONE);
-        assert!(may(sites, ONE, 9));
-        for project in [ONE, ONE, ONE, ONE, ONE, ONE, OTHER] {
-            sites.waited(project);
+        sites.count_as(ONE, &mut Standing::Unknown, Standing::Proven);
+        assert!(may(sites, ONE, 8));
+        for project in [ONE, ONE, ONE, ONE, ONE, ONE, ONE, OTHER] {
+            sites.count_as(project, &mut Standing::Hangs, Standing::Proven);
         }
-        assert!(sites.waits.is_empty());
+        assert_eq!(sites.under_way.all(), 0);
     }
 
     #[test]
-    fn a_site_is_a_try_until_it_has_settled_a_mail() {
-        let mut sites = Sites::new(TransportNumber(0), 8);
+    fn sites_that_are_not_proven_leave_a_quarter_of_the_connections_to_those_that_are() {
+        let mut sites = Sites::new(TransportNumber(0), 32);
         let sites = &mut sites;
-        make_known(sites, 0);
-        assert_eq!(begin(sites, ONE, 0), (true, false));
-        sites.site(&name(0)).unwrap().heard(NOW);
-        assert_eq!(begin(sites, ONE, 0), (true, false), "an envelope is no mail");
-        sites.site(&name(0)).unwrap().reached(NOW);
-        assert_eq!(begin(sites, ONE, 0), (false, false));
+        (0..34).for_each(|number| make_known(sites, number));
+        settle(sites, 0, 5);
+        // those that settle one mail, and then hang
+        for number in 1..20 {
+            settle(sites, number, 1);
+            assert!(may(sites, ONE, number));
+            assert_eq!(begin(sites, ONE, number), Standing::Answers);
+        }
+        assert!(may(sites, ONE, 20) && may(sites, ONE, 0));
+        assert_eq!(begin(sites, ONE, 20), Standing::Unknown);
+        assert!(!may(sites, ONE, 21) && may(sites, OTHER, 21), "the last part is for others");
+        for number in 1..20 {
+            sites.count_as(ONE, &mut Standing::Answers, Standing::Hangs);
+            sites.site(&name(number)).unwrap().waits(NOW);
+        }
+        assert!(!may(sites, ONE, 21), "a try is under way");
+        for number in 20..24 {
+            assert!(may(sites, ONE, number), "one at a time");
+            let mut standing = if number == 20 { Standing::Unknown } else { begin(sites, ONE, number) };
+            sites.count_as(ONE, &mut standing, Standing::Hangs);
+            sites.site(&name(number)).unwrap().waits(NOW);
+            if number == 20 {
+                settle(sites, 30, 1);
+                assert!(may(sites, ONE, 30) && may(sites, OTHER, 31));
+            }
+        }
+        assert_eq!(begin(sites, OTHER, 31), Standing::Unknown);
+        assert!(!may(sites, ONE, 32) && !may(sites, OTHER, 30), "three quarters are taken");
+        assert!(may(sites, ONE, 0) && may(sites, OTHER, 0), "and the rest is for those that are proven");
     }
 }

@@ -3,29 +3,49 @@
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 
-use super::{Reach, Site, Sites, Start};
+use super::{Reach, Site, Sites, Standing, Start};
 use crate::delivery::flows::{Destination, Flow};
 
 /// Of so many connections, a mail is held for silent sites.
 const HELD_FOR_SILENT: usize = 8;
-/// Of the connections for sites that have not answered, one of so many is kept for projects that use none.
+/// Of so many connections, one is kept for sites that are proven to answer.
+const KEPT_FOR_PROVEN: usize = 4;
+/// Of the connections for sites that are not, one of so many is kept for projects that use none.
 pub(super) const KEPT_FOR_OTHERS: usize = 8;
 
 impl<L> Sites<L> {
-    /// Whether a mail of a flow may be taken now; otherwise when that may have changed, where that is known. A project that
-    /// has tries under way leaves the last ones to those that have none.
+    /// Whether a mail of a flow may be taken now; otherwise when that may have changed, where that is known.
     pub(in crate::delivery::direct) fn admits_of(
         &self,
         flow: Flow,
         now: Timestamp,
     ) -> Result<(), Option<Timestamp>> {
         self.admits(flow.destination, now)?;
-        let most = self.most_tries();
-        let is_last = self.tries.all >= most - most / KEPT_FOR_OTHERS;
-        if is_last && self.tries.of(flow.project) > 0 && self.is_try(flow.destination, now) {
-            return Err(None);
+        if self.has_room_for(flow.project, self.standing(flow.destination, now))
+            && self.leaves_room(flow, now)
+        {
+            Ok(())
+        } else {
+            Err(None)
         }
-        if self.leaves_room(flow, now) { Ok(()) } else { Err(None) }
+    }
+
+    /// Whether sites that are not proven leave room for a mail of a project to one that stands so: neither servers that
+    /// never answer nor those that do so once must take all the workers. A project that has tries under way leaves the
+    /// last ones to those that have none.
+    fn has_room_for(&self, project: ProjectNumber, standing: Standing) -> bool {
+        if standing == Standing::Proven {
+            return true;
+        }
+        let most = self.most_unproven();
+        let (all, fresh) = (self.under_way.all(), self.under_way.fresh_of(project));
+        if all >= most || all >= most - self.most / KEPT_FOR_OTHERS && fresh > 0 {
+            return false;
+        }
+        let tries = &self.under_way.tries;
+        let most = self.most_tries();
+        let is_last = tries.all >= most - most / KEPT_FOR_OTHERS;
+        standing != Standing::Unknown || tries.all < most && !(is_last && tries.of(project) > 0)
     }
 
     /// How many mails are held in memory at most for all sites together that are silent.
@@ -38,16 +58,16 @@ impl<L> Sites<L> {
         self.site_of(destination).is_some_and(|site| site.is_silent(now) || site.hangs(now))
     }
 
-    /// Whether a mail for a destination finds out whether its site answers. One that is known to hang is counted
-    /// elsewhere.
-    pub(super) fn is_try(&self, destination: Destination, now: Timestamp) -> bool {
-        !self.answers(destination, now) && !self.hangs(destination, now)
+    /// How the site of a destination is known to answer, where its servers did not fail.
+    pub(super) fn standing(&self, destination: Destination, now: Timestamp) -> Standing {
+        let standing = self.site_of(destination).map_or(Standing::Proven, |site| site.standing(now));
+        let has_failed = self.has_failed(destination);
+        if has_failed && standing != Standing::Hangs { Standing::Unknown } else { standing }
     }
 
-    /// Whether the site of a destination has answered lately, and its servers did not fail.
-    fn answers(&self, destination: Destination, now: Timestamp) -> bool {
-        let has_failed = self.reach.get(&destination).is_some_and(Reach::has_failed);
-        !has_failed && self.site_of(destination).is_none_or(|site| site.answers(now))
+    /// Whether the last try to reach the servers of a destination was in vain.
+    pub(in crate::delivery::direct) fn has_failed(&self, destination: Destination) -> bool {
+        self.reach.get(&destination).is_some_and(Reach::has_failed)
     }
 
     /// The site of a destination, where it is known.
@@ -60,6 +80,11 @@ impl<L> Sites<L> {
         self.most.div_ceil(2)
     }
 
+    /// Most mails under way to sites that are not proven to answer.
+    fn most_unproven(&self) -> usize {
+        self.most - self.most / KEPT_FOR_PROVEN
+    }
+
     /// A mail of a project for a destination was taken.
     pub(in crate::delivery::direct) fn begin_of(
         &mut self,
@@ -68,21 +93,21 @@ impl<L> Sites<L> {
         now: Timestamp,
     ) -> Start<L> {
         let start = self.begin(destination, now);
-        if let Start::Bring { is_try, hangs, .. } = &start {
-            if *is_try {
-                self.tries.add(project);
-            }
-            if *hangs {
-                self.waits(project);
-            }
+        if let Start::Bring { standing, .. } = &start {
+            self.under_way.add(project, *standing);
         }
         start
     }
 
-    /// A mail of a project to a site of which it was not known whether it answers is no longer under way, or the site has
-    /// answered it, or hangs.
-    pub(in crate::delivery::direct) fn tried_of(&mut self, project: ProjectNumber) {
-        self.tries.remove(project);
+    /// A mail of a project that is under way counts otherwise from now on. One to a site that is proven does not count.
+    pub(in crate::delivery::direct) fn count_as(
+        &mut self,
+        project: ProjectNumber,
+        known: &mut Standing,
+        now: Standing,
+    ) {
+        self.under_way.remove(project, std::mem::replace(known, now));
+        self.under_way.add(project, now);
     }
 
     /// The connection that was being opened for a destination is there, or there is none to be had.

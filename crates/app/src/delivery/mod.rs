@@ -29,6 +29,7 @@ pub(crate) mod suspension;
 pub(crate) mod tls_reports;
 
 pub(crate) mod bookkeeping;
+mod chunking;
 mod direct;
 mod dispatcher;
 mod feeder;
@@ -82,6 +83,7 @@ use crate::http_client::HttpClient;
 use crate::sending::footer::Footers;
 use crate::settings::Settings;
 
+use chunking::Chunking;
 pub use direct::DirectConfig;
 use direct::TlsResults;
 pub(crate) use dispatcher::Dispatcher;
@@ -181,6 +183,8 @@ struct Delivery {
     known_footers: Remembered<ProjectNumber, Arc<Footers>>,
     /// The domains of which the log told lately that their mail waits.
     told: Remembered<(ProjectNumber, String), ()>,
+    /// What mail servers make of content by BDAT.
+    chunking: Chunking,
     render_pool: RenderPool,
 }
 
@@ -203,6 +207,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         keys: SigningKeys::lasting(KNOWN_FOR),
         known_footers: Remembered::lasting(KNOWN_FOR),
         told: Remembered::lasting(TOLD_AGAIN),
+        chunking: Chunking::default(),
         render_pool: RenderPool::start(std::thread::available_parallelism().map_or(1, NonZero::get)),
     });
     if settings.instance_per_second > 0 {

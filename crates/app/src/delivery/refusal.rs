@@ -46,7 +46,7 @@ impl From<ContentError> for HandOver {
     fn from(error: ContentError) -> Self {
         match error {
             ContentError::Refused(reply) => refused(Stage::Data, reply),
-            ContentError::LostBefore { error } => Self::Lost(error),
+            ContentError::LostBefore { error } | ContentError::NoChunks { error } => Self::Lost(error),
             ContentError::InDoubt { error } => Self::InDoubt(error),
         }
     }

@@ -11,9 +11,10 @@ use futures_util::FutureExt;
 use mailwright_core::email::Reason;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
-use mailwright_mail::smtp::{Connection, EnvelopeError, OpenError, OpenStage, RelayConfig};
+use mailwright_mail::smtp::{Connection, ContentError, EnvelopeError, OpenError, OpenStage, RelayConfig};
 use mailwright_store::sending::email::{ClaimRef, Claimed};
 
+use super::chunking::goes_by_data;
 use super::hand_over::HandOver;
 use super::ledger::Marked;
 use super::message::Message;
@@ -40,6 +41,8 @@ pub(super) struct Sender<'d> {
     delivery: &'d Arc<Delivery>,
     hop: &'d Arc<NextHop>,
     relay: &'d RelayConfig,
+    /// The name of the next hop, under which is known what it makes of chunks.
+    name: String,
     line: Option<Line>,
     recorder: Recorder<'d>,
 }
@@ -63,7 +66,8 @@ impl Line {
 
 impl<'d> Sender<'d> {
     pub(super) fn new(delivery: &'d Arc<Delivery>, hop: &'d Arc<NextHop>, relay: &'d RelayConfig) -> Self {
-        Self { delivery, hop, relay, line: None, recorder: Recorder::new(delivery, hop.name()) }
+        let (name, recorder) = (relay.name(), Recorder::new(delivery, hop.name()));
+        Self { delivery, hop, relay, name, line: None, recorder }
     }
 
     pub(super) async fn run(mut self) {
@@ -147,8 +151,13 @@ impl<'d> Sender<'d> {
                 // server waits for content, and without any the connection is closed: after DATA there is no other way.
                 return self.put_back(&mail).await;
             }
-            match line.connection.content(signature.as_bytes(), &rendered.raw).await {
+            let said = line.connection.content(signature.as_bytes(), &rendered.raw).await;
+            self.delivery.chunking.learn(&line.connection, &self.name, &said, self.delivery.now());
+            match said {
                 Ok(reply) => HandOver::Accepted(Some(reply.into())),
+                Err(ContentError::NoChunks { error }) => {
+                    return self.without_chunks(&mail, line, &error).await;
+                }
                 Err(error) => error.into(),
             }
         };
@@ -167,6 +176,14 @@ impl<'d> Sender<'d> {
                 self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken, waits: None });
             }
         }
+    }
+
+    /// The next hop offers CHUNKING and does not take BDAT, so it can have taken nothing: the mail comes back at once,
+    /// and its content goes by DATA.
+    async fn without_chunks(&mut self, mail: &Claimed, line: Line, error: &str) {
+        self.recorder.flush();
+        line.close().await;
+        self.delivery.postpone(mail, Duration::ZERO, &goes_by_data(&self.name, error)).await;
     }
 
     /// Whether a connection that was used or kept for a while turned out to be of no use any more: lost, closed with
@@ -211,6 +228,7 @@ impl<'d> Sender<'d> {
         from: &str,
         size: usize,
     ) -> Result<(), EnvelopeError> {
+        self.delivery.chunking.prepare(connection, &self.name, self.delivery.now());
         let envelope = connection.envelope(from, mail.recipient.as_str(), size);
         tokio::pin!(envelope);
         if let Ok(answer) = tokio::time::timeout(SLOW, &mut envelope).await {

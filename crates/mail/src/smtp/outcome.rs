@@ -40,6 +40,13 @@ pub enum ContentError {
     /// The server refused the message, for now (4yz) or for good (5yz).
     #[error("the message was refused: {0}")]
     Refused(Reply),
+    /// The server offers CHUNKING (RFC 3030) and does not take content by BDAT: it refused the command, or broke off at
+    /// a first chunk. Certainly not accepted, and nothing was said about the message: it is to go by DATA.
+    #[error("the server offers CHUNKING and does not take BDAT: {error}")]
+    NoChunks {
+        /// What it did.
+        error: String,
+    },
     /// The connection broke before any of the last bytes was handed to the system: certainly not accepted.
     #[error("the connection was lost before the message was complete: {error}")]
     LostBefore {
@@ -63,6 +70,10 @@ impl EnvelopeError {
 impl ContentError {
     pub(super) fn lost_before(error: impl fmt::Display) -> Self {
         Self::LostBefore { error: error.to_string() }
+    }
+
+    pub(super) fn no_chunks(error: impl fmt::Display) -> Self {
+        Self::NoChunks { error: error.to_string() }
     }
 
     pub(super) fn in_doubt(error: impl fmt::Display) -> Self {

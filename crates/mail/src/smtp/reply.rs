@@ -45,10 +45,10 @@ impl Reply {
         self.code == 421
     }
 
-    /// The server does not know the command, does not do it, or not now (RFC 5321 section 4.2.4, RFC 3463 section 3.6):
-    /// it says nothing of the message.
-    pub fn is_unknown_command(&self) -> bool {
-        matches!(self.code, 500 | 502 | 503 | 504) || self.enhanced == Some((5, 5, 1))
+    /// The server does not know the command or its arguments, does not do it, or not now (RFC 5321 section 4.2.2, RFC
+    /// 3463 section 3.6): it says nothing of the message.
+    pub(super) fn is_about_the_command(&self) -> bool {
+        (500..=504).contains(&self.code) || self.enhanced == Some((5, 5, 1))
     }
 
     /// The codes without the text, which may name a recipient, or repeat what we said.
@@ -205,20 +205,21 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_says_of_a_command_that_it_does_not_know_is_told_apart() {
-        for (input, is_unknown) in [
+    fn what_a_server_says_of_a_command_is_told_apart() {
+        for (input, is_about_the_command) in [
             ("500 what?\r\n", true),
+            ("501 5.5.4 syntax\r\n", true),
             ("502 5.5.1 unknown command\r\n", true),
             ("503 bad sequence of commands\r\n", true),
             ("504 not implemented\r\n", true),
             ("554 5.5.1 invalid command\r\n", true),
-            ("501 5.5.4 syntax\r\n", false),
+            ("505 5.7.1 no\r\n", false),
             ("550 5.7.1 spam\r\n", false),
             ("554 no\r\n", false),
             ("450 4.5.1 later\r\n", false),
             ("250 ok\r\n", false),
         ] {
-            assert_eq!(reply(input).is_unknown_command(), is_unknown, "{input}");
+            assert_eq!(reply(input).is_about_the_command(), is_about_the_command, "{input}");
         }
     }
 

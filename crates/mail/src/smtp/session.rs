@@ -1,24 +1,16 @@
-//! Sends messages over an open connection.
+//! Sends messages over an open connection: their envelopes here, their content in [`transfer`].
+
+mod transfer;
 
 use std::fmt;
 use std::time::Duration;
 
 use super::config::Timeouts;
-use super::content::Encoder;
 use super::opening::Opening;
-use super::outcome::{ContentError, EnvelopeError, Stage};
+use super::outcome::{EnvelopeError, Stage};
 use super::reply::Reply;
-use super::wire::{Interrupted, Wire, WireError};
+use super::wire::{Wire, WireError};
 
-/// How much content is written at once, at most. Most messages fit, so their content is one write.
-const BLOCK: usize = 64 * 1024;
-/// How much content is encoded at once.
-const PIECE: usize = BLOCK / 4;
-/// How many of the last bytes are written by themselves: the final dot and its line end, or as much of a chunk. No server
-/// can take a message without them.
-const LAST: usize = 3;
-/// How long a refusal is waited for after the server broke off.
-const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -31,6 +23,8 @@ pub struct Connection {
     refusals: u32,
     /// Whether the last envelope was refused.
     was_refused: bool,
+    /// Whether the server is known to take chunks, as far as it offers CHUNKING.
+    takes_chunks: bool,
     pub(super) opening: Opening,
 }
 
@@ -71,7 +65,8 @@ impl fmt::Debug for Connection {
 impl Connection {
     pub(super) fn new(wire: Wire, capabilities: Capabilities, timeouts: Timeouts) -> Self {
         let (state, opening) = (State::Idle, Opening::default());
-        Self { wire, capabilities, timeouts, state, refusals: 0, was_refused: false, opening }
+        let (refusals, was_refused, takes_chunks) = (0, false, false);
+        Self { wire, capabilities, timeouts, state, refusals, was_refused, takes_chunks, opening }
     }
 
     /// Envelopes that were refused on this connection. Servers slow a client down that meets many refusals, and hang up.
@@ -103,6 +98,17 @@ impl Connection {
     /// Whether content goes by BDAT.
     pub fn sends_chunks(&self) -> bool {
         self.capabilities.chunking
+    }
+
+    /// Whether content goes by BDAT, and the server is known to take it: because it has, or by
+    /// [`Connection::trust_chunks`].
+    pub fn takes_chunks(&self) -> bool {
+        self.capabilities.chunking && self.takes_chunks
+    }
+
+    /// The server is known to take chunks, from other connections: the content of messages that follow goes in one.
+    pub fn trust_chunks(&mut self) {
+        self.takes_chunks = true;
     }
 
     /// Has the content of messages that follow go by DATA. It does nothing while the server waits for content.
@@ -211,101 +217,6 @@ impl Connection {
         }
     }
 
-    /// Sends the content, `header` (such as a DKIM signature, each line ended with CRLF; may be empty) before `raw`, after
-    /// DATA up to the final dot, otherwise by `BDAT <bytes> LAST`, and reads the reply, which is positive after `Ok`. Call
-    /// it only after `envelope` was `Ok`.
-    ///
-    /// Everything but the last bytes is written first. A server cannot accept a message without them, so a failure up to
-    /// there is certain ([`ContentError::LostBefore`]); from there on it is not ([`ContentError::InDoubt`]). A server that
-    /// refuses early is heard ([`ContentError::Refused`]), and the connection given up, for it may take the rest of the
-    /// content for commands.
-    pub async fn content(&mut self, header: &[u8], raw: &[u8]) -> Result<Reply, ContentError> {
-        if std::mem::replace(&mut self.state, State::Broken) != State::Content {
-            return Err(ContentError::LostBefore {
-                error: "the server does not wait for content".to_owned(),
-            });
-        }
-        let last = match self.write_content(header, raw).await {
-            Ok(last) => last,
-            Err(interrupted) => {
-                return Err(self.judge_break(interrupted.error, ContentError::lost_before).await);
-            }
-        };
-        if let Err(interrupted) = self.wire.write_unless_answered(&last, self.timeouts.block).await {
-            if !interrupted.handed_over {
-                return Err(self.judge_break(interrupted.error, ContentError::lost_before).await);
-            }
-            // Without an error it was answered while the last bytes were on their way; the answer is read below.
-            if interrupted.error.is_some() {
-                return Err(self.judge_break(interrupted.error, ContentError::in_doubt).await);
-            }
-        }
-        let reply: Reply =
-            self.wire.reply(self.timeouts.data_end).await.map_err(ContentError::in_doubt)?.into();
-        if reply.is_positive() {
-            self.state = State::Idle;
-            Ok(reply)
-        } else if reply.is_refusal() {
-            self.state = if reply.is_closing() {
-                State::Broken
-            } else if self.capabilities.chunking {
-                // what is left of the envelope then is not said (RFC 3030 section 2)
-                State::Stale
-            } else {
-                State::Idle
-            };
-            Err(ContentError::Refused(reply))
-        } else {
-            Err(ContentError::in_doubt(format_args!("unexpected reply to the message: {reply}")))
-        }
-    }
-
-    /// Writes all but the last bytes, and returns these.
-    async fn write_content(&mut self, header: &[u8], raw: &[u8]) -> Result<Vec<u8>, Interrupted> {
-        let mut block = Vec::with_capacity((header.len() + raw.len() + raw.len() / 64).min(BLOCK) + 32);
-        let mut encoder = if self.capabilities.chunking {
-            block.extend_from_slice(format!("BDAT {} LAST\r\n", length_by_bdat(header, raw)).as_bytes());
-            Encoder::for_bdat()
-        } else {
-            Encoder::for_data()
-        };
-        for piece in pieces(header, raw) {
-            // Every byte becomes two at most: a line end CRLF, a dot a pair of them.
-            if block.len() + piece.len() * 2 > BLOCK {
-                let written = block.len() - LAST;
-                self.wire.write_unless_answered(&block[..written], self.timeouts.block).await?;
-                block.drain(..written);
-            }
-            encoder.push(piece, &mut block);
-        }
-        encoder.finish(&mut block);
-        if !self.capabilities.chunking {
-            block.extend_from_slice(b".\r\n");
-        }
-        // there are as many: a dot with its line end, or a command
-        let last = block.split_off(block.len() - LAST);
-        self.wire.write_unless_answered(&block, self.timeouts.block).await?;
-        Ok(last)
-    }
-
-    /// The outcome of a message that could not be written completely. A server that refuses may reply and close, so
-    /// pending replies are read first; without a refusal the outcome is `otherwise`.
-    async fn judge_break(
-        &mut self,
-        error: Option<WireError>,
-        otherwise: impl FnOnce(String) -> ContentError,
-    ) -> ContentError {
-        // After a silence nothing more is to be expected.
-        if let Some(error @ WireError::Timeout) = error {
-            return otherwise(error.to_string());
-        }
-        match self.wire.reply(LAST_WORDS.min(self.timeouts.command)).await.map(Reply::from) {
-            Ok(reply) if reply.is_refusal() => ContentError::Refused(reply),
-            Ok(reply) => otherwise(format!("unexpected reply during the content: {reply}")),
-            Err(late) => otherwise(error.unwrap_or(late).to_string()),
-        }
-    }
-
     /// RSET: clears an envelope, and finds out whether the connection is alive. Look at
     /// [`Connection::is_reusable`] afterwards. Not needed between messages.
     pub async fn reset(&mut self) {
@@ -329,23 +240,6 @@ impl Connection {
         }
         self.wire.close(FAREWELL).await;
     }
-}
-
-/// The content as it is encoded, piece by piece.
-fn pieces<'c>(header: &'c [u8], raw: &'c [u8]) -> impl Iterator<Item = &'c [u8]> {
-    header.chunks(PIECE).chain(raw.chunks(PIECE))
-}
-
-/// How many bytes content has that is sent by BDAT.
-fn length_by_bdat(header: &[u8], raw: &[u8]) -> usize {
-    let (mut encoder, mut block, mut length) = (Encoder::for_bdat(), Vec::new(), 0);
-    for piece in pieces(header, raw) {
-        encoder.push(piece, &mut block);
-        length += block.len();
-        block.clear();
-    }
-    encoder.finish(&mut block);
-    length + block.len()
 }
 
 /// How far an envelope got.

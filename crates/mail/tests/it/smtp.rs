@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mailwright_mail::smtp::{Connection, ContentError, EnvelopeError, Reply, Security, Stage};
 
-use crate::smtp_server::{Server, envelope, open};
+use crate::smtp_server::{Server, envelope, let_the_network_settle, open};
 
 /// How a session begins with a server that pipelines, and with one that does not.
 const PIPELINING: &str = "S: 220 hi\nC: EHLO client.test\nS: 250-hi\nS: 250-SIZE 1000\nS: 250 PIPELINING\n";
@@ -322,11 +322,4 @@ async fn reset_finds_out_whether_the_connection_lives() {
     connection.reset().await;
     assert!(!connection.is_reusable());
     connection.quit().await;
-}
-
-/// Lets the runtime look at the network often enough to have seen what arrived already.
-async fn let_the_network_settle() {
-    for _ in 0..1000 {
-        tokio::task::yield_now().await;
-    }
 }

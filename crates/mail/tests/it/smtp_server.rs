@@ -15,7 +15,7 @@ use tokio_rustls::TlsAcceptor;
 ///
 /// - `C: <line>` reads a line and compares it; nothing may have been sent beyond a group of such lines.
 /// - `C: [content]` reads up to the final dot and keeps what came before it; `C: [7 bytes]` reads and keeps so many;
-///   `C: [some]` reads 100 kB.
+///   `C: [some]` reads 100 kB. `C: [end]` reads the end of the connection; nothing may come before it.
 /// - `S: <line>` sends a line. `S: [raw]text` sends the text as it is, with `\r` and `\n` written out.
 /// - `S: [tls]` begins TLS. `S: [reset]` breaks the connection. `S: [close]` closes it and lets the next one come.
 /// - `S: [hold]` takes everything until the client closes. `S: [stall]` never reads again.
@@ -114,6 +114,7 @@ impl Session<'_> {
                     self.contents.push(content);
                 }
                 ("C: ", "[some]") => self.read_at_least(100_000).await,
+                ("C: ", "[end]") => self.read_end().await,
                 ("C: ", line) => assert_eq!(self.read_line().await, line, "in {script}"),
                 ("S: ", line) => {
                     assert!(self.input.is_empty(), "the client went on: {}", self.input.escape_ascii());
@@ -212,11 +213,25 @@ impl Session<'_> {
         self.input.drain(..length).collect()
     }
 
+    async fn read_end(&mut self) {
+        let mut rest = std::mem::take(&mut self.input);
+        // a client that has not read everything ends it with a reset
+        let _ = self.stream().read_to_end(&mut rest).await;
+        assert!(rest.is_empty(), "the client went on: {}", rest.escape_ascii());
+    }
+
     async fn read_at_least(&mut self, length: usize) {
         while self.input.len() < length {
             self.fill().await;
         }
         self.input.clear();
+    }
+}
+
+/// Lets the runtime look at the network often enough to have seen what arrived already.
+pub(crate) async fn let_the_network_settle() {
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
     }
 }
 

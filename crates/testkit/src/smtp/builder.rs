@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::script::Answer;
+use super::script::{Answer, AtChunk};
 use super::server::ScriptedServer;
 use super::shared::{Options, Shared};
 use crate::net::free_port;
@@ -47,7 +47,7 @@ impl ScriptedServer {
             options: Options {
                 pipelining: true,
                 chunking: false,
-                chunks_refused: None,
+                at_chunk: AtChunk::Take,
                 starttls: None,
                 implicit_tls: None,
                 auth: None,
@@ -91,7 +91,14 @@ impl ServerBuilder {
     /// does that does not know BDAT.
     pub fn refusing_chunks(mut self, code: u16, text: &'static str) -> Self {
         self.options.chunking = true;
-        self.options.chunks_refused = Some((code, text));
+        self.options.at_chunk = AtChunk::Refuse(code, text);
+        self
+    }
+
+    /// Advertises CHUNKING, and closes the connection at BDAT.
+    pub fn closing_at_chunks(mut self) -> Self {
+        self.options.chunking = true;
+        self.options.at_chunk = AtChunk::Close;
         self
     }
 

@@ -41,8 +41,8 @@ pub struct Received {
     pub rcpt_to: Vec<String>,
     /// The content, without the dots added for transport; empty where the server was told to keep none.
     pub data: Vec<u8>,
-    /// Whether it came by BDAT.
-    pub by_bdat: bool,
+    /// In how many chunks it came by BDAT; 0 where it came by DATA.
+    pub chunks: usize,
     /// The connection it came on, counted from 1 over the life of the server.
     pub connection: u64,
     /// When its end came.
@@ -64,6 +64,17 @@ pub struct Attempt {
     pub at: Instant,
     /// The connection it came on.
     pub connection: u64,
+}
+
+/// What a server makes of BDAT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AtChunk {
+    /// Takes the chunk.
+    Take,
+    /// Answers with this reply without reading the chunk.
+    Refuse(u16, &'static str),
+    /// Closes the connection without a reply.
+    Close,
 }
 
 /// The script of a server.

@@ -100,6 +100,11 @@ impl ScriptedServer {
         self.shared.log.lock().unwrap().helo_names.clone()
     }
 
+    /// The lines that came as commands and are none, in order.
+    pub fn unknown_commands(&self) -> Vec<String> {
+        self.shared.log.lock().unwrap().unknown_commands.clone()
+    }
+
     /// Changes the credentials that are asked for from now on.
     pub fn set_login(&self, user: &str, password: &str) {
         *self.shared.auth.lock().unwrap() = Some((user.to_owned(), password.to_owned()));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::script::{Answer, Attempt, Received, Script};
+use super::script::{Answer, AtChunk, Attempt, Received, Script};
 use crate::tls::Certificate;
 
 /// The options of a server.
@@ -16,8 +16,7 @@ use crate::tls::Certificate;
 pub(super) struct Options {
     pub(super) pipelining: bool,
     pub(super) chunking: bool,
-    /// The reply to BDAT, where it is not known.
-    pub(super) chunks_refused: Option<(u16, &'static str)>,
+    pub(super) at_chunk: AtChunk,
     pub(super) starttls: Option<Certificate>,
     pub(super) implicit_tls: Option<Certificate>,
     pub(super) auth: Option<(String, String)>,
@@ -59,6 +58,7 @@ pub(super) struct Log {
     pub(super) refused_connections: usize,
     pub(super) refused_mails: usize,
     pub(super) helo_names: Vec<String>,
+    pub(super) unknown_commands: Vec<String>,
     pub(super) window: Option<(Instant, usize)>,
     pub(super) violations: Vec<String>,
 }

@@ -179,7 +179,7 @@ async fn content_comes_by_bdat() {
         assert_eq!(client.reply().await, expected);
     }
     let received = server.received();
-    assert_eq!((received.len(), &*received[0].data, received[0].by_bdat), (1, &b".a\r\n..b\r\n"[..], true));
+    assert_eq!((received.len(), &*received[0].data, received[0].chunks), (1, &b".a\r\n..b\r\n"[..], 2));
     assert_eq!(server.violations(), Vec::<String>::new());
     client.write("MAIL FROM:<a@example.com>\r\nRCPT TO:<b@example.com>\r\nBDAT 1 LAST\r\nx").await;
     for _ in 0..3 {
@@ -189,6 +189,18 @@ async fn content_comes_by_bdat() {
     assert!(violations[0].contains("before the reply to RCPT"), "{violations:?}");
     assert!(violations[1].contains("without an end"), "{violations:?}");
     assert_eq!(violations.len(), 2);
+}
+
+#[tokio::test]
+async fn chunks_are_offered_and_not_taken() {
+    let server =
+        ScriptedServer::builder().refusing_chunks(501, "5.5.4 no").start(|_, _| Answer::Accept).await;
+    let mut client = greeted(&server).await;
+    assert_eq!(client.says("BDAT 3\r\nx").await, "501 5.5.4 no");
+    assert_eq!(client.reply().await, "502 5.5.1 unknown command");
+    assert_eq!(server.unknown_commands(), ["x"]);
+    let server = ScriptedServer::builder().closing_at_chunks().start(|_, _| Answer::Accept).await;
+    assert_eq!(greeted(&server).await.says("BDAT 3\r\nx").await, "");
 }
 
 #[tokio::test]

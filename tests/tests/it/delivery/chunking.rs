@@ -15,8 +15,24 @@ async fn app_with(engine: Engine, server: &ScriptedServer) -> App {
     App::builder(engine).smtp(server.port).start().await
 }
 
+/// Sends two mails to a domain whose server takes no chunks, although it offers CHUNKING: each arrives once, by DATA,
+/// with one attempt. The first finds out, with a line of our own at most.
+async fn arrive_by_data(app: &App, server: &ScriptedServer, domain: &str) {
+    let (first, second) = (format!("ada@{domain}"), format!("bob@{domain}"));
+    for to in [&first, &second] {
+        let email = sent(app, to).await;
+        assert_eq!((codes(&email), &email["inDoubt"]), (vec![Some(250)], &json!(false)), "{domain}");
+        let copies = server.received_for(to);
+        assert!(copies.len() == 1 && copies[0].chunks == 0, "{domain}: {}", copies.len());
+    }
+    assert_eq!((server.attempts_for(&first).len(), server.attempts_for(&second).len()), (2, 1), "{domain}");
+    let lines = server.unknown_commands();
+    let is_ours = |line: &String| line.starts_with("DKIM-Signature: ");
+    assert!(lines.len() <= 1 && lines.iter().all(is_ours), "{domain}: {lines:?}");
+}
+
 both_engines! {
-    async fn a_mail_goes_in_one_chunk_as_it_is(engine: Engine) {
+    async fn a_mail_goes_in_chunks_as_it_is(engine: Engine) {
         let server = chunking(|_, _| Answer::Accept).await;
         let app = app_with(engine, &server).await;
         let body = json!({
@@ -28,12 +44,13 @@ both_engines! {
         assert_eq!((codes(&email), &email["inDoubt"]), (vec![Some(250)], &json!(false)));
         let received = server.received();
         assert_eq!(received.len(), 1);
-        assert!(received[0].by_bdat);
+        assert_eq!(received[0].chunks, 2, "the first line finds out whether chunks are taken");
         let content = String::from_utf8_lossy(&received[0].data).into_owned();
         assert!(content.contains("\r\n.\r\n..\r\n.leading dot\r\n"), "no dot is added: {content}");
         // the connection is used again
         sent(&app, "bob@example.com").await;
         assert_eq!((server.received().len(), server.connections()), (2, 1));
+        assert_eq!(server.received()[1].chunks, 1);
         assert_eq!(server.violations(), Vec::<String>::new());
     }
 
@@ -84,25 +101,59 @@ both_engines! {
         assert_eq!(server.received_for("never@example.com").len(), 2, "once more, and then a person decides");
     }
 
-    async fn a_server_that_offers_chunks_and_does_not_know_them_gets_its_mail_by_data(engine: Engine) {
+    async fn what_a_next_hop_makes_of_chunks_is_known_on_other_connections_too(engine: Engine) {
+        let mut server = chunking(|_, _| Answer::Accept).await;
+        let app = app_with(engine, &server).await;
+        sent(&app, "ada@example.com").await;
+        server.stop().await;
+        server.start_again().await;
+        sent(&app, "bob@example.com").await;
+        let received = server.received();
+        let chunks: Vec<_> = received.iter().map(|mail| mail.chunks).collect();
+        assert_eq!(chunks, [2, 1]);
+        assert!(received[1].connection > received[0].connection);
+    }
+
+    async fn a_next_hop_that_offers_chunks_and_does_not_take_them_gets_its_mail_by_data(engine: Engine) {
+        let servers = [
+            ScriptedServer::builder().refusing_chunks(501, "5.5.4 syntax"),
+            ScriptedServer::builder().closing_at_chunks(),
+        ];
+        for server in servers {
+            let server = server.start(|_, _| Answer::Accept).await;
+            let app = app_with(engine, &server).await;
+            arrive_by_data(&app, &server, "example.com").await;
+        }
+    }
+
+    async fn a_next_hop_that_takes_no_more_chunks_gets_its_mail_by_data(engine: Engine) {
+        let server = chunking(|to, attempt| match (to, attempt) {
+            ("bob@example.com", 1) => Answer::RefuseData(501, "5.5.4 syntax"),
+            _ => Answer::Accept,
+        })
+        .await;
+        let app = app_with(engine, &server).await;
+        for (to, chunks) in [("ada@example.com", 2), ("bob@example.com", 0), ("eve@example.com", 0)] {
+            let email = sent(&app, to).await;
+            assert_eq!((codes(&email), &email["inDoubt"]), (vec![Some(250)], &json!(false)), "{to}");
+            let copies = server.received_for(to);
+            assert!(copies.len() == 1 && copies[0].chunks == chunks, "{to}: {}", copies.len());
+        }
+    }
+
+    async fn a_recipients_server_that_offers_chunks_and_does_not_take_them_gets_its_mail_by_data(engine: Engine) {
         let net = Net::new().await;
         let app = net.app(engine).start().await;
-        let replies = [(500, "what?"), (502, "5.5.1 unknown command"), (503, "5.5.1 bad sequence"), (504, "not implemented"),
-            (554, "5.5.1 invalid command")];
-        for (number, (code, text)) in (1..).zip(replies) {
-            let domain = format!("of{code}.example");
+        let replies = [(500, "what?"), (501, "5.5.4 syntax"), (502, "5.5.1 unknown command"), (503, "5.5.1 bad sequence"),
+            (504, "not implemented"), (554, "5.5.1 invalid command")];
+        let refusing = replies.map(|(code, text)| ScriptedServer::builder().refusing_chunks(code, text));
+        let servers = refusing.into_iter().chain([ScriptedServer::builder().closing_at_chunks()]);
+        for (number, server) in (1..).zip(servers) {
+            let domain = format!("of{number}.example");
             let host = format!("mx.{domain}");
             net.dns.set_mx(&domain, [(10, &host)]);
-            let server = ScriptedServer::builder().refusing_chunks(code, text);
             let server = net.server(&host, number, server, |_, _| Answer::Accept).await;
-            let (first, second) = (format!("ada@{domain}"), format!("bob@{domain}"));
-            for to in [&first, &second] {
-                let email = sent(&app, to).await;
-                assert_eq!((codes(&email), &email["inDoubt"]), (vec![Some(250)], &json!(false)), "{code}");
-                let copies = server.received_for(to);
-                assert!(copies.len() == 1 && !copies[0].by_bdat, "{code}: {}", copies.len());
-            }
-            assert_eq!((server.attempts_for(&first).len(), server.attempts_for(&second).len()), (2, 1), "{code}");
+            arrive_by_data(&app, &server, &domain).await;
         }
     }
 }
@@ -113,7 +164,7 @@ async fn a_transport_may_do_without() {
     let url = format!("smtp://127.0.0.1:{}?tls=none&chunking=no", server.port);
     let app = App::builder(Engine::Sqlite).env("MAILWRIGHT_TRANSPORT", url).start().await;
     sent(&app, "ada@example.com").await;
-    assert!(!server.received()[0].by_bdat);
+    assert_eq!(server.received()[0].chunks, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -126,6 +177,7 @@ async fn recipients_servers_get_chunks_too() {
     for to in ["ada@one.example", "bob@one.example"] {
         sent(&app, to).await;
     }
-    assert!(server.received().len() == 2 && server.received().iter().all(|mail| mail.by_bdat));
+    let chunks: Vec<_> = server.received().iter().map(|mail| mail.chunks).collect();
+    assert_eq!(chunks, [2, 1], "the first line finds out whether chunks are taken");
     assert_eq!(server.violations(), Vec::<String>::new());
 }

@@ -47,7 +47,6 @@ use tokio::sync::{Notify, Semaphore};
 use super::Delivery;
 use super::flows::Destination;
 use super::next_hop::NextHop;
-use super::remembered::Remembered;
 use crate::background::tasks::Tasks;
 use hand_out::HandOut;
 use path::{Found, Need, NoWay};
@@ -63,8 +62,6 @@ const LOOKUPS: usize = 256;
 const LOOKUP: Duration = Duration::from_secs(20);
 /// What stands before the name of a domain where mail for it leaves whatever the domain demands. No name has it.
 const WHATEVER: char = '!';
-/// How long content goes to a server by DATA that offers CHUNKING and refused BDAT.
-const WITHOUT_CHUNKS: Duration = Duration::from_hours(6);
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -130,8 +127,6 @@ pub(super) struct Direct {
     /// The pace of a site is to be asked, or told something.
     asked: Notify,
     hand_out: HandOut,
-    /// The mail servers that offer CHUNKING and refused BDAT.
-    refuse_chunks: Remembered<String, ()>,
     /// Tells this process from the others.
     process: u64,
 }
@@ -157,7 +152,6 @@ impl Direct {
             changed: Notify::new(),
             asked: Notify::new(),
             hand_out: HandOut::default(),
-            refuse_chunks: Remembered::lasting(WITHOUT_CHUNKS),
             process: rand::random(),
         }
     }

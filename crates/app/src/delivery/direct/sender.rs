@@ -15,13 +15,14 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use mailwright_core::email::{Lane, Reason};
 use mailwright_core::pacing::reply::Signal;
-use mailwright_mail::smtp::{self, ContentError, EnvelopeError, Stage};
+use mailwright_mail::smtp::{ContentError, EnvelopeError, Stage};
 use mailwright_store::sending::email::Claimed;
 
 use super::job::{Job, Way};
 use super::open::{Unopened, heard, signal_of};
 use super::visit::Visit;
 use super::{Direct, Line};
+use crate::delivery::chunking::goes_by_data;
 use crate::delivery::hand_over::{HandOver, Refusal, Rejection, Reply};
 use crate::delivery::ledger::Marked;
 use crate::delivery::message::Message;
@@ -139,12 +140,11 @@ impl<'d> Sender<'d> {
                 let content = pin!(line.connection.content(signature, raw));
                 visit.answered(self.delivery, size, content).await
             };
+            self.delivery.chunking.learn(&line.connection, &line.host, &said, self.delivery.now());
             let end = match said {
                 Ok(reply) => HandOver::Accepted(Some(reply.into())),
-                Err(ContentError::Refused(reply))
-                    if line.connection.sends_chunks() && reply.is_unknown_command() =>
-                {
-                    return self.without_chunks(&mail, visit, line, &reply).await;
+                Err(ContentError::NoChunks { error }) => {
+                    return self.without_chunks(&mail, visit, line, &error).await;
                 }
                 Err(error) => error.into(),
             };
@@ -168,20 +168,15 @@ impl<'d> Sender<'d> {
         }
     }
 
-    /// The server offers CHUNKING and does not know BDAT, or does not take it now. It has said so, and can have taken
-    /// nothing: the mail comes back at once, and its content goes by DATA, as does that of all mail to the server for a
-    /// while.
-    async fn without_chunks(&mut self, mail: &Claimed, mut visit: Visit, line: Line, reply: &smtp::Reply) {
-        let (host, reply) = (line.host.clone(), reply.codes());
-        tracing::info!(host, reply, "a mail server offers CHUNKING and refuses BDAT, content goes by DATA");
-        self.direct.refuse_chunks.put(host.clone(), (), self.delivery.now());
+    /// The server offers CHUNKING and does not take BDAT, so it can have taken nothing: the mail comes back at once, and
+    /// its content goes by DATA. That says nothing of whether the site can be reached, also where the connection was
+    /// lost.
+    async fn without_chunks(&mut self, mail: &Claimed, mut visit: Visit, line: Line, error: &str) {
+        let error = goes_by_data(&line.host, error);
         visit.tried();
-        visit.settled(self.delivery.now());
-        // it may still answer lines of the content, which it took for commands
         line.close().await;
         drop(visit);
         self.recorder.flush();
-        let error = format!("{host} offers CHUNKING and answered BDAT with {reply}. The mail goes by DATA.");
         self.wait(mail, Duration::ZERO, &error).await;
     }
 
@@ -280,8 +275,7 @@ impl<'d> Sender<'d> {
         }
     }
 
-    /// Sends the envelope; to a server that refused BDAT, for content by DATA. While a slow server thinks about it, the
-    /// last mail's outcome is recorded.
+    /// Sends the envelope. While a slow server thinks about it, the last mail's outcome is recorded.
     async fn envelope(
         &mut self,
         visit: &mut Visit,
@@ -290,9 +284,7 @@ impl<'d> Sender<'d> {
         message: &Message,
         size: usize,
     ) -> Result<(), EnvelopeError> {
-        if self.direct.refuse_chunks.get(&line.host, self.delivery.now()).is_some() {
-            line.connection.stop_chunking();
-        }
+        self.delivery.chunking.prepare(&mut line.connection, &line.host, self.delivery.now());
         let envelope = line.connection.envelope(&message.envelope_sender, mail.recipient.as_str(), size);
         tokio::pin!(envelope);
         if let Ok(answer) = tokio::time::timeout(SLOW, &mut envelope).await {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _};
 
 use super::{Next, Session, Stream};
-use crate::smtp::script::{Answer, Received};
+use crate::smtp::script::{Answer, AtChunk, Received};
 
 /// How much of a content is read before [`Answer::DropMidData`] breaks the connection.
 const MID_DATA: usize = 64;
@@ -27,15 +27,19 @@ impl<S: Stream> Session<'_, S> {
             return Ok(Next::Break);
         }
         let Some(data) = self.content().await? else { return Ok(Next::Close) };
-        self.taken(data, false).await
+        self.taken(data, 0).await
     }
 
     /// A part of the content, as many bytes as the command says (RFC 3030 section 2). It is read whatever the answer,
-    /// unless BDAT is not known.
+    /// unless the server takes no chunks.
     pub(super) async fn bdat(&mut self, line: &str) -> io::Result<Next> {
-        if let Some((code, text)) = self.shared.options.chunks_refused {
-            self.reply(code, text).await?;
-            return Ok(Next::Command);
+        match self.shared.options.at_chunk {
+            AtChunk::Take => {}
+            AtChunk::Refuse(code, text) => {
+                self.reply(code, text).await?;
+                return Ok(Next::Command);
+            }
+            AtChunk::Close => return Ok(Next::Close),
         }
         let mut words = line.split_whitespace().skip(1);
         let length = words.next().and_then(|word| word.parse::<usize>().ok());
@@ -55,20 +59,21 @@ impl<S: Stream> Session<'_, S> {
             self.reply(503, "5.5.1 RCPT first").await?;
             return Ok(Next::Command);
         }
-        self.chunks.extend(chunk);
+        self.chunks.push(chunk);
         if !is_last {
             self.reply(250, "2.0.0 and the next").await?;
             return Ok(Next::Command);
         }
-        let data = std::mem::take(&mut self.chunks);
+        let chunks = std::mem::take(&mut self.chunks);
+        let data = chunks.concat();
         for line in data.split_inclusive(|byte| *byte == b'\n') {
             self.judge_line(line);
         }
-        self.taken(data, true).await
+        self.taken(data, chunks.len()).await
     }
 
     /// The content is here in whole.
-    async fn taken(&mut self, data: Vec<u8>, by_bdat: bool) -> io::Result<Next> {
+    async fn taken(&mut self, data: Vec<u8>, chunks: usize) -> io::Result<Next> {
         let answer = self.answer;
         if let Answer::RefuseData(code, text) = answer {
             self.reset();
@@ -85,7 +90,7 @@ impl<S: Stream> Session<'_, S> {
             mail_from: self.mail_from.take().unwrap_or_default(),
             rcpt_to: std::mem::take(&mut self.rcpt_to),
             data: if self.shared.options.keeps_contents { data } else { Vec::new() },
-            by_bdat,
+            chunks,
             connection: self.connection,
             at: Instant::now(),
             tls: self.tls,

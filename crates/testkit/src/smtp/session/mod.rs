@@ -85,7 +85,7 @@ struct Session<'a, S> {
     /// What the script said about the recipients so far; the last that is not plain acceptance counts.
     answer: Answer,
     /// What came of a content by BDAT so far.
-    chunks: Vec<u8>,
+    chunks: Vec<Vec<u8>>,
     mails: usize,
 }
 
@@ -157,7 +157,10 @@ impl<'a, S: Stream> Session<'a, S> {
                 self.reply(221, "2.0.0 bye").await?;
                 return Ok(Next::Close);
             }
-            _ => self.reply(502, "5.5.1 unknown command").await?,
+            _ => {
+                self.shared.log.lock().unwrap().unknown_commands.push(line.to_owned());
+                self.reply(502, "5.5.1 unknown command").await?;
+            }
         }
         Ok(Next::Command)
     }

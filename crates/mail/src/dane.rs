@@ -35,7 +35,7 @@ impl Dns {
             match said.answer {
                 Answer::Records(records) if said.is_secure => return of_records(base, records),
                 Answer::Unknown => return Demand::Unknown,
-                Answer::Records(_) | Answer::NoData | Answer::NoName => {}
+                Answer::Records(_) | Answer::NoData | Answer::Empty | Answer::NoName => {}
             }
         }
         Demand::Nothing

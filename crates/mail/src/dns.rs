@@ -69,6 +69,8 @@ pub(crate) enum Answer<T> {
     Records(Vec<T>),
     /// The name is there, or names below it are, without records of the type (RFC 2308 section 2.2).
     NoData,
+    /// The same without the SOA record that would make it certain: broken name servers answer like this to everything.
+    Empty,
     /// There is no such name (NXDOMAIN). After an alias it may be the name at the end that is not there.
     NoName,
     /// No answer in time, one that cannot be used, one of a server that does not know, or aliases with an unknown end.
@@ -149,7 +151,7 @@ impl Dns {
         let said = self.prove(zone, RecordType::NS, name_server).await;
         match said.answer {
             Answer::Unknown => Err(DnsError::Unavailable("no answer that can be used".into())),
-            Answer::Records(_) | Answer::NoData | Answer::NoName => Ok(said.is_secure),
+            Answer::Records(_) | Answer::NoData | Answer::Empty | Answer::NoName => Ok(said.is_secure),
         }
     }
 
@@ -374,10 +376,10 @@ fn failure(error: &NetError) -> DnsError {
 /// What an answer without records says. One with name servers and without a SOA record is a referral (RFC 2308 section
 /// 2.2): the server does not know.
 fn absence<T>(none: &NoRecords) -> Answer<T> {
-    let is_referral = none.ns.is_some() && none.soa.is_none();
     match none.response_code {
         ResponseCode::NXDomain => Answer::NoName,
-        ResponseCode::NoError if !is_referral => Answer::NoData,
+        ResponseCode::NoError if none.soa.is_some() => Answer::NoData,
+        ResponseCode::NoError if none.ns.is_none() => Answer::Empty,
         _ => Answer::Unknown,
     }
 }
@@ -390,6 +392,7 @@ fn answer<T>(said: &Said, pick: impl Fn(&RData) -> Option<T>) -> Answer<T> {
         // of another kind than was asked for
         _ if !said.records.is_empty() => Answer::Unknown,
         Absence::NoData => Answer::NoData,
+        Absence::Empty => Answer::Empty,
         Absence::NoName => Answer::NoName,
         Absence::Referral | Absence::CutShort => Answer::Unknown,
     }

@@ -24,6 +24,9 @@ pub enum Route {
     Refused,
     /// Nowhere: there is no such domain, or it has neither mail servers nor an address.
     Nowhere,
+    /// Nowhere, by answers without the SOA record that would make that certain (RFC 2308 section 2.2). Broken name
+    /// servers give such answers of domains that have mail servers.
+    Doubtful,
     /// The name server gave no answer that can be used; that may pass.
     Unknown,
 }
@@ -80,18 +83,26 @@ impl Dns {
         let Proven { answer, is_secure: is_proven, .. } = self.prove_mx(domain).await;
         let route = match answer {
             Answer::Records(servers) => of_records(servers, random),
-            // what has no MX record is its own mail server
-            Answer::NoData => match self.addresses(domain).await {
-                Addresses::Known(_) => {
-                    Route::Servers(vec![MailServer { preference: 0, host: domain.to_owned() }])
-                }
-                Addresses::None => Route::Nowhere,
-                Addresses::Unknown => Route::Unknown,
-            },
+            Answer::NoData => self.to_itself(domain, false).await,
+            Answer::Empty => self.to_itself(domain, true).await,
             Answer::NoName => Route::Nowhere,
             Answer::Unknown => Route::Unknown,
         };
         Directions { route, is_proven }
+    }
+
+    /// What has no MX record is its own mail server. `is_doubtful` says that it is not certain that there is none.
+    async fn to_itself(&self, domain: &str, is_doubtful: bool) -> Route {
+        let said = self.both_kinds(domain).await;
+        let is_doubtful = is_doubtful || said.iter().any(|said| said.answer == Answer::Empty);
+        match self.of_answers(domain, said).await.addresses {
+            Addresses::Known(_) => {
+                Route::Servers(vec![MailServer { preference: 0, host: domain.to_owned() }])
+            }
+            Addresses::None if is_doubtful => Route::Doubtful,
+            Addresses::None => Route::Nowhere,
+            Addresses::Unknown => Route::Unknown,
+        }
     }
 
     /// The addresses of a mail server.
@@ -101,7 +112,17 @@ impl Dns {
 
     /// The addresses of a mail server, and the names whose TLSA records count for it.
     pub async fn mail_host(&self, host: &str) -> MailHost {
+        let said = self.both_kinds(host).await;
+        self.of_answers(host, said).await
+    }
+
+    /// What is said of the IPv6 addresses of a host, and of its IPv4 addresses.
+    async fn both_kinds(&self, host: &str) -> [Proven<IpAddr>; 2] {
         let (v6, v4) = tokio::join!(self.prove_aaaa(host), self.prove_a(host));
+        [v6, v4]
+    }
+
+    async fn of_answers(&self, host: &str, [v6, v4]: [Proven<IpAddr>; 2]) -> MailHost {
         match self.bases(host, [&v6, &v4]).await {
             Some(bases) => MailHost { addresses: in_turns(v6.answer, v4.answer), bases },
             // whoever suppresses that answer must not be rid of the records
@@ -122,7 +143,7 @@ impl Dns {
         let alias = self.prove_cname(host).await;
         match alias.answer {
             Answer::Records(_) if alias.is_secure => Some(vec![host.to_owned()]),
-            Answer::Records(_) | Answer::NoData | Answer::NoName => Some(Vec::new()),
+            Answer::Records(_) | Answer::NoData | Answer::Empty | Answer::NoName => Some(Vec::new()),
             Answer::Unknown => None,
         }
     }
@@ -151,7 +172,7 @@ fn in_turns(v6: Answer<IpAddr>, v4: Answer<IpAddr>) -> Addresses {
 fn records(answer: Answer<IpAddr>) -> Vec<IpAddr> {
     match answer {
         Answer::Records(records) => records,
-        Answer::NoData | Answer::NoName | Answer::Unknown => Vec::new(),
+        Answer::NoData | Answer::Empty | Answer::NoName | Answer::Unknown => Vec::new(),
     }
 }
 

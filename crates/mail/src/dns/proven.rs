@@ -60,6 +60,8 @@ pub(super) struct Said {
 pub(super) enum Absence {
     /// The name is there, without such records.
     NoData,
+    /// The same without the SOA record that would make it certain (RFC 2308 section 2.2).
+    Empty,
     /// There is no such name.
     NoName,
     /// Other name servers are to be asked (RFC 2308 section 2.2).
@@ -88,7 +90,8 @@ impl Said {
         let absence = match () {
             () if exists && has_aliases && !response.authorities.iter().any(is_soa) => Absence::CutShort,
             () if has(RecordType::NS) && !has(RecordType::SOA) => Absence::Referral,
-            () if exists => Absence::NoData,
+            () if exists && has(RecordType::SOA) => Absence::NoData,
+            () if exists => Absence::Empty,
             () => Absence::NoName,
         };
         let seconds = if records.is_empty() {

@@ -82,7 +82,7 @@ pub(super) async fn ask(dns: &Dns, domain: &str) -> Facts {
         exists = match by(deadline, dns.ask_cname(domain)).await {
             Answer::Records(_) => Known::Yes,
             Answer::Unknown => Known::Unknown,
-            Answer::NoData | Answer::NoName => Known::No,
+            Answer::NoData | Answer::Empty | Answer::NoName => Known::No,
         };
     }
     let has_address = either(&v4, &v6);
@@ -137,8 +137,8 @@ fn mail(mx: &Answer<(u16, String)>, has_address: Known) -> Mail {
     match (mx, has_address) {
         (Answer::Records(servers), _) if servers.iter().all(|(_, host)| host.is_empty()) => Mail::Refused,
         (Answer::Records(_), _) => Mail::Servers,
-        (Answer::NoData | Answer::NoName, Known::Yes) => Mail::OwnAddress,
-        (Answer::NoData | Answer::NoName, Known::No) => Mail::Nowhere,
+        (Answer::NoData | Answer::Empty | Answer::NoName, Known::Yes) => Mail::OwnAddress,
+        (Answer::NoData | Answer::Empty | Answer::NoName, Known::No) => Mail::Nowhere,
         _ => Mail::Unknown,
     }
 }
@@ -176,7 +176,7 @@ impl<T> Answer<T> {
     /// Whether the name is there.
     fn exists(&self) -> Known {
         match self {
-            Self::Records(_) | Self::NoData => Known::Yes,
+            Self::Records(_) | Self::NoData | Self::Empty => Known::Yes,
             Self::NoName => Known::No,
             Self::Unknown => Known::Unknown,
         }
@@ -186,7 +186,7 @@ impl<T> Answer<T> {
     fn known(&self) -> Known {
         match self {
             Self::Records(_) => Known::Yes,
-            Self::NoData | Self::NoName => Known::No,
+            Self::NoData | Self::Empty | Self::NoName => Known::No,
             Self::Unknown => Known::Unknown,
         }
     }

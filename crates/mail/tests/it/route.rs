@@ -32,6 +32,8 @@ async fn mail_goes_to_the_servers_of_a_domain_or_to_the_domain_itself() {
 async fn what_takes_no_mail_is_told_from_what_is_not_known() {
     let zone = FakeDns::start().await;
     let dns = Dns::with_server(zone.addr);
+    // so that answers without records have a SOA record
+    zone.set_ttl(60);
     zone.set_mx("null.test", [(0, "")]);
     zone.set_txt("bare.test", ["no address"]);
     zone.set_servfail("broken.test");
@@ -44,8 +46,35 @@ async fn what_takes_no_mail_is_told_from_what_is_not_known() {
 }
 
 #[tokio::test]
+async fn an_answer_without_records_and_without_a_soa_record_leaves_doubt() {
+    let zone = FakeDns::start().await;
+    zone.set_txt("bare.test", ["no address"]);
+    zone.set_cname("alias.test", "bare.test");
+    zone.set_a("own.test", [FOUR]);
+    let dns = Dns::with_server(zone.addr);
+    for dns in [dns.clone(), dns.validating()] {
+        for cuts in [false, true] {
+            zone.set_cuts_aliases(cuts);
+            zone.set_ttl(0);
+            let own = Route::Servers(vec![server(0, "own.test")]);
+            assert_eq!(dns.route("own.test", 1).await, own, "{cuts}");
+            assert_eq!(dns.route("bare.test", 1).await, Route::Doubtful, "{cuts}");
+            assert_eq!(dns.route("missing.test", 1).await, Route::Nowhere, "{cuts}");
+            zone.set_ttl(60);
+            for name in ["bare.test", "alias.test"] {
+                assert_eq!(dns.route(name, 1).await, Route::Nowhere, "{name}, {cuts}");
+            }
+        }
+        // the server leaves it to us to ask about the end, and says as little of that
+        zone.set_ttl(0);
+        assert_eq!(dns.route("alias.test", 1).await, Route::Doubtful);
+    }
+}
+
+#[tokio::test]
 async fn what_is_at_the_end_of_aliases_is_known_or_not() {
     let zone = FakeDns::start().await;
+    zone.set_ttl(60);
     zone.set_mx("two.test", [(10, "mx.two.test")]);
     zone.set_cname("alias.test", "other.test");
     zone.set_cname("other.test", "two.test");

@@ -99,6 +99,35 @@ both_engines! {
         assert_eq!(attempts(&missing)[1]["enhanced"], "5.1.2");
     }
 
+    async fn a_domain_of_which_it_is_not_certain_that_it_takes_no_mail_bounces_after_hours(engine: Engine) {
+        let net = Net::new().await;
+        // an alias alone, and of its end nothing, without the SOA record that would make it certain
+        net.dns.set_cuts_aliases(true);
+        net.dns.set_cname("alias.example", "end.example");
+        net.dns.set_txt("end.example", ["no address"]);
+        let app = net
+            .app(engine)
+            .env("MAILWRIGHT_DELIVERY_RETRY_BASE_MS", "60000")
+            .env("MAILWRIGHT_DELIVERY_RETRY_MAX_MS", "14400000")
+            .start()
+            .await;
+        let id = app.send_to("ada@alias.example").await;
+        // the pauses double from a minute on, with a tenth more at most: the ninth look is the first after four hours
+        for looks in 1..=8_usize {
+            let email = app.eventually("it is looked up again", async || {
+                let email = app.email(&id).await;
+                (codes(&email).len() >= looks).then_some(email)
+            }).await;
+            assert_eq!((&email["status"], codes(&email)), (&"PENDING".into(), vec![Some(451); looks]), "{email}");
+            assert_eq!(attempts(&email)[looks - 1]["enhanced"], "4.4.3");
+            app.advance(Duration::from_secs(66 << (looks - 1))).await;
+        }
+        let email = settled(&app, &id).await;
+        assert_eq!((&email["status"], codes(&email).len()), (&"BOUNCED".into(), 9));
+        assert_eq!(attempts(&email)[8]["enhanced"], "5.1.2");
+        assert_eq!(events(&app, &email, "email.bounce").await.len(), 1);
+    }
+
     async fn a_name_server_that_fails_costs_no_attempt_and_no_bounce(engine: Engine) {
         let net = Net::new().await;
         net.dns.set_servfail("one.example");

@@ -195,6 +195,7 @@ impl Direct {
             Route::Servers(servers) => servers,
             Route::Refused => return Err(NoWay::Refused),
             Route::Nowhere => return Err(NoWay::Nowhere),
+            Route::Doubtful => return Err(NoWay::Doubtful),
             Route::Unknown => return Err(NoWay::Unknown),
         };
         if is_whatever {

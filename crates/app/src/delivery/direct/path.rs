@@ -56,6 +56,8 @@ pub(in crate::delivery) enum NoWay {
     Refused,
     /// There is no such domain, or it has neither mail servers nor an address.
     Nowhere,
+    /// The same, by answers that do not make it certain.
+    Doubtful,
     /// The name server gave no answer.
     Unknown,
     /// None of its mail servers is one that its MTA-STS policy names (RFC 8461 section 5).

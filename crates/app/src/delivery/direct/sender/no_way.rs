@@ -1,7 +1,10 @@
 //! What becomes of mail to which there is no way.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use mailwright_core::attempt::Attempt;
+use mailwright_core::time::Timestamp;
 use mailwright_store::sending::email::Claimed;
 
 use super::Sender;
@@ -12,17 +15,24 @@ use crate::delivery::outcome::Via;
 
 /// The code under which the log says that a domain seems not to exist.
 const NOWHERE: u16 = 451;
+/// Beside it, where the name servers said so with certainty.
+const MISSING: &str = "4.1.2";
+/// Beside it, where they did not.
+const DOUBTED: &str = "4.4.3";
+/// How long they have to say so without certainty, each time that they are asked, before it is believed.
+const DOUBTED_FOR: Duration = Duration::from_hours(4);
 
 impl Sender<'_> {
     /// There is no way to the recipient's domain. That it does not exist is believed when it is heard a second time: a
-    /// name server of ours may be wrong for a while.
+    /// name server of ours may be wrong for a while. What is not certain has to be heard for hours: the broken name
+    /// servers of a domain answer like that until somebody repairs them.
     pub(super) async fn no_way(&mut self, mail: &Arc<Claimed>, busy: &Busy, why: NoWay) {
         let domain = mail.recipient.domain();
-        let seemed_missing = Some("4.1.2");
-        let was_heard = mail
-            .log
-            .iter()
-            .any(|attempt| attempt.code == Some(NOWHERE) && attempt.enhanced.as_deref() == seemed_missing);
+        let is_believed = match why {
+            NoWay::Nowhere => mail.log.iter().any(|attempt| is_look(attempt, MISSING)),
+            NoWay::Doubtful => is_doubted_for_long(&mail.log, self.delivery.now()),
+            NoWay::Unknown | NoWay::Refused | NoWay::Policy => false,
+        };
         let end = match why {
             NoWay::Unknown => {
                 let error = format!("The name servers gave no answer about {domain}.");
@@ -44,7 +54,7 @@ impl Sender<'_> {
                 );
                 HandOver::Temporary(own_reply(NOWHERE, (4, 7, 0), text))
             }
-            NoWay::Nowhere if was_heard => {
+            NoWay::Nowhere | NoWay::Doubtful if is_believed => {
                 let text = format!("{domain} does not exist, or has neither mail servers nor an address.");
                 HandOver::Rejected(Rejection::Address { certain: true }, own_reply(550, (5, 1, 2), text))
             }
@@ -53,6 +63,14 @@ impl Sender<'_> {
                     format!("{domain} seems not to exist. It is looked up once more before the mail fails.");
                 HandOver::Temporary(own_reply(NOWHERE, (4, 1, 2), text))
             }
+            NoWay::Doubtful => {
+                let hours = DOUBTED_FOR.as_secs() / 3600;
+                let text = format!(
+                    "{domain} seems to have neither mail servers nor an address, but its name servers do not say so with \
+                     certainty. It is looked up again for {hours} hours before the mail fails."
+                );
+                HandOver::Temporary(own_reply(NOWHERE, (4, 4, 3), text))
+            }
         };
         // for the subject that the record shows
         let Some(message) = self.delivery.prepare_or_settle(mail, busy.lane()).await else { return };
@@ -60,8 +78,60 @@ impl Sender<'_> {
     }
 }
 
+/// Whether an attempt was a look at a domain without a way, with this enhanced code. Mail servers may answer with it
+/// too.
+fn is_look(attempt: &Attempt, enhanced: &str) -> bool {
+    let is_ours = attempt.host.is_empty();
+    is_ours && attempt.code == Some(NOWHERE) && attempt.enhanced.as_deref() == Some(enhanced)
+}
+
+/// Whether the last looks at the domain of a mail, up to now, all found nothing without certainty, for so long that it
+/// is believed.
+fn is_doubted_for_long(log: &[Attempt], now: Timestamp) -> bool {
+    let first = log.iter().rev().take_while(|attempt| is_look(attempt, DOUBTED)).last();
+    let since = first.and_then(|attempt| Timestamp::parse(&attempt.at));
+    since.is_some_and(|since| now.since(since) >= DOUBTED_FOR)
+}
+
 /// A reply that we give ourselves.
 fn own_reply(code: u16, (class, subject, detail): (u8, u16, u16), text: String) -> Reply {
     let text = format!("{class}.{subject}.{detail} {text}");
     Reply { code, enhanced: Some((class, subject, detail)), text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: Timestamp = Timestamp(1_800_000_000_000);
+
+    fn after(minutes: u64) -> Timestamp {
+        NOON.plus(Duration::from_mins(minutes))
+    }
+
+    /// Attempts so many minutes after the first, with their enhanced codes.
+    fn log(attempts: &[(u64, &str)]) -> Vec<Attempt> {
+        let attempt = |(minutes, enhanced): &(u64, &str)| Attempt {
+            at: after(*minutes).to_string(),
+            code: Some(NOWHERE),
+            enhanced: Some((*enhanced).to_owned()),
+            ..Attempt::default()
+        };
+        attempts.iter().map(attempt).collect()
+    }
+
+    #[test]
+    fn what_is_not_certain_is_believed_after_hours_in_which_nothing_else_was_heard() {
+        let believed =
+            |attempts: &[(u64, &str)], minutes| is_doubted_for_long(&log(attempts), after(minutes));
+        assert!(!believed(&[], 600));
+        assert!(!believed(&[(0, DOUBTED)], 2));
+        assert!(!believed(&[(0, DOUBTED), (1, DOUBTED), (127, DOUBTED)], 239));
+        assert!(believed(&[(0, DOUBTED), (1, DOUBTED), (127, DOUBTED)], 240));
+        assert!(!believed(&[(0, DOUBTED), (30, "4.7.0"), (60, DOUBTED)], 299), "it begins anew");
+        assert!(believed(&[(0, DOUBTED), (30, "4.7.0"), (60, DOUBTED)], 300));
+        assert!(!believed(&[(0, DOUBTED), (60, MISSING)], 300));
+        let of_a_server = Attempt { host: "mx.example.com".into(), ..log(&[(0, DOUBTED)]).remove(0) };
+        assert!(!is_doubted_for_long(&[of_a_server], after(600)));
+    }
 }

@@ -51,6 +51,9 @@ pub(crate) enum DomainsCommand {
     Allow {
         /// The domain.
         domain: String,
+        /// Allow it although it is that of a provider of mailboxes, or one below which everybody registers names.
+        #[arg(long)]
+        even_so: bool,
     },
     /// Take that back. Domains that were added stay.
     Disallow {
@@ -111,8 +114,11 @@ pub(crate) async fn domains(config: &Config, command: DomainsCommand) -> Result<
             )?;
             print_all(found.records.iter().filter(|record| is_new(&record.expected.name)))?;
         }
-        DomainsCommand::Allow { domain } => {
+        DomainsCommand::Allow { domain, even_so } => {
             let name = named(&domain)?;
+            if let Some(why) = app.why_nobodys_own(&name).filter(|_| !even_so) {
+                bail!("{name} is nobody's own: {why}. With --even-so projects may add it nevertheless");
+            }
             let since = if app.allow_domain(name.clone()).await? { "from now on" } else { "already" };
             print(&format!("Projects may add {name}, and names below it, {since}."))?;
         }

@@ -101,7 +101,17 @@ both_engines! {
         assert_eq!(said.trim_end(), "Projects may add rocket.test, and names below it, from now on.");
         let said = app.run(&["domains", "allow", "rocket.test"]).await;
         assert_eq!(said.trim_end(), "Projects may add rocket.test, and names below it, already.");
-        app.run(&["domains", "allow", "gmx.de"]).await;
+        // a slip of the hand opens no name that many have in common
+        for (name, why) in [
+            ("gmx.de", "gmx.de is nobody's own: gmx.de is a provider of mailboxes."),
+            ("news.gmx.de", "news.gmx.de is nobody's own: gmx.de is a provider of mailboxes."),
+            ("co.uk", "co.uk is nobody's own: everybody can register names below co.uk."),
+        ] {
+            let refused = app.try_run(&["domains", "allow", name]).await;
+            let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert!(!refused.status.success() && said.contains(why) && said.contains("--even-so"), "{refused:?}");
+        }
+        app.run(&["domains", "allow", "gmx.de", "--even-so"]).await;
         let listed = app.run(&["domains", "allowed"]).await;
         let names: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
         assert_eq!(names, ["gmx.de", "rocket.test"]);
@@ -119,6 +129,28 @@ both_engines! {
         let again = app.try_run(&["domains", "disallow", "rocket.test"]).await;
         assert!(!again.status.success());
         assert!(String::from_utf8_lossy(&again.stderr).contains("rocket.test was not allowed"), "{again:?}");
+    }
+}
+
+both_engines! {
+    async fn the_operator_allows_so_many_domains_and_no_more(engine: Engine) {
+        let app = App::start(engine).await;
+        app.run(&["domains", "allow", "shop.example"]).await;
+        app.tamper(
+            "insert into allowed_domains (name, created_at) \
+             with recursive n(i) as (select 1 union all select i + 1 from n where i < 9999) \
+             select 'n' || i || '.example', 0 from n",
+        )
+        .await;
+        let refused = app.try_run(&["domains", "allow", "other.example"]).await;
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains("10000 domains can be allowed"), "{refused:?}");
+        let said = app.run(&["domains", "allow", "shop.example"]).await;
+        assert_eq!(said.trim_end(), "Projects may add shop.example, and names below it, already.");
+        let listed = app.run(&["domains", "allowed"]).await;
+        assert_eq!(listed.lines().count(), 10_000);
+        app.run(&["domains", "disallow", "n1.example"]).await;
+        app.run(&["domains", "allow", "other.example"]).await;
     }
 }
 

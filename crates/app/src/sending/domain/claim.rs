@@ -16,6 +16,14 @@ const COMPARED: i64 = 10_000;
 /// Most names that the operator lets projects add.
 const MOST_ALLOWED: i64 = 10_000;
 
+/// What a name is that is nobody's own.
+enum Commons {
+    /// Everybody registers names below it.
+    PublicSuffix,
+    /// It is that of a provider of mailboxes, which this is, or below it.
+    Mailboxes(String),
+}
+
 impl App {
     /// Refuses a domain that nobody can send from, and one that is near a domain of a disabled project. Why is not told
     /// then: who was disabled would only choose better. What the operator allows is not refused.
@@ -24,14 +32,19 @@ impl App {
         if self.read(body!(async |rx| domain_claim::is_any_allowed(rx, &names).await)).await? {
             return Ok(());
         }
-        if is_public_suffix(name) {
-            return Err(refused(format!("Everybody can register names below {name}. Add your own domain.")));
-        }
-        if let Some(provider) = self.mailbox_provider(name.as_str()) {
-            return Err(refused(format!(
-                "{provider} is a provider of mailboxes, in whose DNS you cannot publish records. Add a domain of your own. If this one is \
-                 yours, ask the operator of this instance to allow it."
-            )));
+        match self.commons(name) {
+            Some(Commons::PublicSuffix) => {
+                return Err(refused(format!(
+                    "Everybody can register names below {name}. Add your own domain."
+                )));
+            }
+            Some(Commons::Mailboxes(provider)) => {
+                return Err(refused(format!(
+                    "{provider} is a provider of mailboxes, in whose DNS you cannot publish records. Add a domain of your own. If this one is \
+                     yours, ask the operator of this instance to allow it."
+                )));
+            }
+            None => {}
         }
         let disabled =
             self.read_slow(project, body!(async |rx| domain_claim::of_disabled_projects(rx, COMPARED).await));
@@ -48,16 +61,32 @@ impl App {
         ))
     }
 
+    fn commons(&self, name: &DomainName) -> Option<Commons> {
+        if is_public_suffix(name) {
+            return Some(Commons::PublicSuffix);
+        }
+        self.mailbox_provider(name.as_str()).map(Commons::Mailboxes)
+    }
+
+    /// Why a name is not one that somebody should be let to add, in words for the operator.
+    pub fn why_nobodys_own(&self, name: &DomainName) -> Option<String> {
+        Some(match self.commons(name)? {
+            Commons::PublicSuffix => format!("everybody can register names below {name}"),
+            Commons::Mailboxes(provider) => format!("{provider} is a provider of mailboxes"),
+        })
+    }
+
     /// Lets projects add a name, and those below it, whatever it looks like. False where they may already.
     pub async fn allow_domain(&self, name: DomainName) -> Result<bool> {
         let now = self.0.clock.now();
         self.write(body!(async |tx| {
-            if domain_claim::count_allowed(tx).await? >= MOST_ALLOWED {
+            let is_new = domain_claim::allow(tx, &name, now).await?;
+            if is_new && domain_claim::count_allowed(tx).await? > MOST_ALLOWED {
                 return Err(Error::BadRequest(format!(
                     "{MOST_ALLOWED} domains can be allowed. Take one back before you allow another."
                 )));
             }
-            Ok(domain_claim::allow(tx, &name, now).await?)
+            Ok(is_new)
         }))
         .await
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use mailwright_app::sending::source::MAX_MJML;
 use mailwright_core::address::{EmailAddress, Mailbox};
+use mailwright_core::intervention::site_name;
 use mailwright_core::issue::Issue;
 use mailwright_core::short_text::counted;
 use mailwright_core::suppression::MAX_PATTERN;
@@ -26,6 +27,7 @@ fn has_format(format: &str, text: &str) -> bool {
         "mailbox" => Mailbox::parse(text).is_some_and(|m| EmailAddress::parse(&m.address).is_some()),
         "plain-name" => mailwright_core::name::is_plain(text),
         "plain-text" => !mailwright_core::name::holds_hidden(text),
+        "site" => site_name(text).is_some(),
         "language" => is_language(text),
         "date" => Timestamp::parse(text).is_some(),
         _ => true,
@@ -46,6 +48,10 @@ fn pattern(format: &str) -> String {
         "content-id" => r"^[!#-'*-;=?-\[\]-~]*$".into(),
         "plain-name" => format!(r"^[^{HIDDEN}]*[^\s{HIDDEN}][^{HIDDEN}]*$"),
         "plain-text" => format!("^[^{HIDDEN}]*$"),
+        "site" => {
+            const DOMAIN: &str = r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?";
+            format!(r"^{DOMAIN}(\+{DOMAIN}){{0,3}}$")
+        }
         "language" => "^[a-z]{2}(-[A-Z]{2})?$".into(),
         _ => r"^[^\u0000]*$".into(),
     }
@@ -102,6 +108,7 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
         "mailbox" => "Must be an email address, or a name with one in angle brackets: Ada <ada@example.com>.",
         "plain-name" => "Must have a visible character, and no line ends, control or invisible characters.",
         "plain-text" => "Must not contain line ends, control or invisible characters.",
+        "site" => "Must be the name of a site, such as google.com or a.example+b.example.",
         "date" => "Must be a date such as 2030-01-31T10:20:30Z.",
         "language" => "Must be a language such as en, or a language and a region such as pt-BR.",
         _ => "Does not have the required format.",
@@ -244,7 +251,7 @@ text!(
 );
 text!(
     /// Whoever runs mail servers, as reasons of mail that waits name it.
-    SiteText, 1..=253, "plain-text"
+    SiteText, 1..=253, "site"
 );
 text!(
     /// Why something is wanted, for people.

@@ -10,6 +10,10 @@ use crate::time::Timestamp;
 
 /// The longest name of a domain or a site, in bytes.
 pub const MAX_NAME: usize = 253;
+/// Most names in that of a site.
+const MAX_NAMES: usize = 4;
+/// The longest label of a name, in bytes.
+const MAX_LABEL: usize = 63;
 /// The longest reason, in characters.
 pub const MAX_REASON: usize = 500;
 
@@ -100,6 +104,23 @@ impl Scope {
             && self.domain.as_deref().is_none_or(|domain| domain == mail.domain)
             && self.site.as_deref().is_none_or(|site| mail.site == Some(site))
     }
+}
+
+/// The name of a site, as the log and reasons of waiting mail give it: the domain that its mail servers are in, or
+/// several that `+` joins. In lower case and without final dots; `None` for what no site can be named.
+pub fn site_name(text: &str) -> Option<String> {
+    let names: Vec<String> = text.split('+').map(name_of_servers).collect::<Option<_>>()?;
+    let name = names.join("+");
+    (names.len() <= MAX_NAMES && name.len() <= MAX_NAME).then_some(name)
+}
+
+/// The domain that mail servers are in. In private networks that can be a name that nobody can register, and of one
+/// label.
+fn name_of_servers(text: &str) -> Option<String> {
+    let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    let is_label = |label: &str| (1..=MAX_LABEL).contains(&label.len()) && label.bytes().all(is_letter);
+    name.split('.').all(is_label).then_some(name)
 }
 
 /// All interventions that are in force, by what they are found by.
@@ -260,6 +281,41 @@ mod tests {
                 ..one(InterventionKind::Pause, Some(1), None, None)
             };
             assert_eq!(noted.begun_by(), actor);
+        }
+    }
+
+    #[test]
+    fn a_site_is_named_as_its_servers_are() {
+        for (given, name) in [
+            ("google.com", "google.com"),
+            ("Mail.Protection.Outlook.COM.", "mail.protection.outlook.com"),
+            ("a.example.+B.example", "a.example+b.example"),
+            ("a.test+b.test+c.test+0123456789abcdef", "a.test+b.test+c.test+0123456789abcdef"),
+            ("xn--bcher-kva.example", "xn--bcher-kva.example"),
+            ("mail_host", "mail_host"),
+            ("2.1", "2.1"),
+        ] {
+            assert_eq!(site_name(given).as_deref(), Some(name));
+        }
+        let long_label = format!("{}.example", "a".repeat(64));
+        let long = format!("{}example", "a.".repeat(124));
+        for wrong in [
+            "",
+            ".",
+            "a..example",
+            "a.example..",
+            "+a.example",
+            "a.example+",
+            "a+b+c+d+e",
+            "a.example  by=operator",
+            "a.example\n",
+            "bücher.example",
+            "a.example/24",
+            "[192.0.2.1]",
+            &long_label,
+            &long,
+        ] {
+            assert_eq!(site_name(wrong), None, "{wrong:?}");
         }
     }
 

@@ -228,6 +228,8 @@ pub fn site(servers: &[MailServer]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mailwright_core::intervention::site_name;
+
     use super::*;
 
     fn servers(hosts: &[(u16, &str)]) -> Vec<(u16, String)> {
@@ -275,5 +277,12 @@ mod tests {
         assert_eq!(site_of(&[(1, "aspmx.l.google.com"), (10, "alt3.aspmx.l.google.com")]), "google.com");
         assert_eq!(site_of(&[(1, "mx1.mail.example.co.uk"), (2, "mx2.example.co.uk")]), "example.co.uk");
         assert_eq!(site_of(&[(1, "mx.b.example"), (1, "mx.a.example")]), "a.example+b.example");
+        let of_four =
+            site_of(&[(1, "mx.a.example"), (1, "mx.b.example"), (1, "mx.c.example"), (1, "mx.d.example")]);
+        assert!(of_four.starts_with("a.example+b.example+c.example+"), "{of_four}");
+        // as people name it
+        for name in [of_four.as_str(), "mail.protection.outlook.com", "a.example+b.example"] {
+            assert_eq!(site_name(&name.to_uppercase()).as_deref(), Some(name));
+        }
     }
 }

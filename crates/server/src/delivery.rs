@@ -1,5 +1,6 @@
 //! `mailwright delivery`: what an operator wants done with mail that waits.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -10,7 +11,7 @@ use mailwright_app::{App, Transport};
 use mailwright_core::address::DomainName;
 use mailwright_core::audit::Actor;
 use mailwright_core::ids::InterventionId;
-use mailwright_core::intervention::{Intervention, InterventionKind, MAX_NAME, MAX_REASON, Scope};
+use mailwright_core::intervention::{Intervention, InterventionKind, MAX_NAME, MAX_REASON, Scope, site_name};
 use mailwright_core::name::holds_hidden;
 use mailwright_core::project::Project;
 use serde_json::json;
@@ -114,15 +115,20 @@ async fn begin(
     let domain =
         which.domain.as_deref().map(|text| DomainName::parse(text).context("--domain is not a domain name"));
     let domain = domain.transpose()?.map(|domain| domain.to_string());
-    let is_site = |site: &str| !site.is_empty() && site.len() <= MAX_NAME && !holds_hidden(site);
-    if which.site.as_deref().is_some_and(|site| !is_site(site)) {
-        bail!("--site must have 1 to {MAX_NAME} characters, and no control or invisible ones");
-    }
+    let site = match &which.site {
+        Some(text) => Some(site_name(text).with_context(|| {
+            format!(
+                "--site must be the name of a site, such as google.com or a.example+b.example, of at most {MAX_NAME} \
+                 characters"
+            )
+        })?),
+        None => None,
+    };
     let is_reason = |reason: &str| reason.chars().count() <= MAX_REASON && !holds_hidden(reason);
     if which.reason.as_deref().is_some_and(|reason| !is_reason(reason)) {
         bail!("--reason must have at most {MAX_REASON} characters, and no control or invisible ones");
     }
-    let scope = Scope { project: project.as_ref().map(|project| project.number), domain, site: which.site };
+    let scope = Scope { project: project.as_ref().map(|project| project.number), domain, site };
     let made = app.intervene(Wanted { kind, scope, transport, reason: which.reason }).await?;
     print(&printable(&line(&made, project.as_ref())))?;
     let is_direct = |transport: &Transport| matches!(transport, Transport::Direct(_));
@@ -149,26 +155,34 @@ fn what_follows_the_end(kind: InterventionKind) -> &'static str {
 /// An intervention in a line. `project` is that of its scope, where it is there.
 fn line(of: &Intervention, project: Option<&Project>) -> String {
     let mut line = format!("{}  {}  {}", of.id, of.created_at, of.kind);
-    let project = of.scope.project.map(|_| match project {
-        Some(project) => format!("{} ({})", project.id, project.name),
-        None => "(deleted)".to_owned(),
-    });
+    if of.scope.project.is_some() {
+        let project = project.map(|project| format!("{} ({})", project.id, bounded(&project.name)));
+        line.push_str(&format!("  project={}", project.as_deref().unwrap_or("(deleted)")));
+    }
     for (name, value) in [
-        ("project", project.as_deref()),
         ("domain", of.scope.domain.as_deref()),
         ("site", of.scope.site.as_deref()),
         ("to", of.transport.as_deref()),
         ("reason", of.reason.as_deref()),
     ] {
         if let Some(value) = value {
-            line.push_str(&format!("  {name}={value}"));
+            line.push_str(&format!("  {name}={}", bounded(value)));
         }
     }
     line.push_str(&format!("  by={}", of.created_by));
     if let Some(name) = &of.created_name {
-        line.push_str(&format!(" ({name})"));
+        line.push_str(&format!(" ({})", bounded(name)));
     }
     line
+}
+
+/// A text as it stands between others in a line: in quotation marks where it could seem to be more than one of them.
+fn bounded(text: &str) -> Cow<'_, str> {
+    let is_word = |c: char| c.is_alphanumeric() || "@.+-_".contains(c);
+    if text.is_empty() || !text.chars().all(is_word) {
+        return Cow::Owned(format!("{text:?}"));
+    }
+    Cow::Borrowed(text)
 }
 
 fn as_json(of: &Intervention, project: Option<&Project>) -> serde_json::Value {
@@ -178,4 +192,20 @@ fn as_json(of: &Intervention, project: Option<&Project>) -> serde_json::Value {
         "transport": of.transport, "reason": of.reason, "createdBy": of.created_by,
         "createdByName": of.created_name, "createdAt": of.created_at,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_is_seen_where_it_ends() {
+        for plain in ["a.example+b.example", "ada@example.com", "Shop-2", "Bücher"] {
+            assert_eq!(bounded(plain), plain);
+        }
+        assert_eq!(bounded("a.example  by=operator"), "\"a.example  by=operator\"");
+        assert_eq!(bounded("a\"  by=operator"), "\"a\\\"  by=operator\"");
+        assert_eq!(bounded("Ada (Eve)"), "\"Ada (Eve)\"");
+        assert_eq!(bounded(""), "\"\"");
+    }
 }

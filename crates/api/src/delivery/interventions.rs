@@ -6,7 +6,7 @@ use mailwright_app::delivery::intervening::{COUNTED, Wanted};
 use mailwright_app::{App, Resource};
 use mailwright_core::address::DomainName;
 use mailwright_core::ids::InterventionId;
-use mailwright_core::intervention::{Intervention, InterventionKind, Scope};
+use mailwright_core::intervention::{Intervention, InterventionKind, Scope, site_name};
 use mailwright_core::issue::Issue;
 use mailwright_core::role::Capability;
 use mailwright_core::time::Timestamp;
@@ -138,7 +138,8 @@ pub(crate) async fn add(
         OwnIntervention::Expire => InterventionKind::Expire,
     };
     let domain = body.domain.and_then(|domain| DomainName::parse(&domain.0)).map(|domain| domain.to_string());
-    let scope = Scope { project: None, domain, site: body.site.map(|site| site.0) };
+    let site = body.site.and_then(|site| site_name(&site.0));
+    let scope = Scope { project: None, domain, site };
     let wanted = Wanted { kind, scope, transport: None, reason: body.reason.map(|reason| reason.0) };
     let made = app.intervene_for(&project, &caller.actor, wanted).await?;
     Ok((StatusCode::CREATED, Json(InterventionView::new(made, 0, true))))

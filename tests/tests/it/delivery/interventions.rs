@@ -220,6 +220,14 @@ both_engines! {
         for field in ["site", "reason"] {
             assert!(answer.to_string().contains(&format!("\"{field}\"")), "{answer}");
         }
+        for site in ["host.example  by=operator", "[192.0.2.1]", "a.example..", &"a.".repeat(128)] {
+            let body = json!({"kind": "PAUSE", "site": site});
+            let answer = app.post("/delivery/interventions").json(&body).send().await.assert_error(422, "VALIDATION_ERROR");
+            assert!(items(&answer["errors"]).iter().any(|issue| issue["field"] == "site"), "{answer}");
+            let output = app.try_run(&["delivery", "pause", "--site", site]).await;
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success() && said.contains("--site must be the name of a site"), "{said}");
+        }
         let output = app.try_run(&["delivery", "pause", "--domain", "one.example", "--reason", "a\u{1b}[2Jb"]).await;
         assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
         let both = json!({"kind": "PAUSE", "domain": "one.example", "site": "host.example"});
@@ -228,5 +236,21 @@ both_engines! {
         let output = app.try_run(&["delivery", "pause", "--site", "host.example"]).await;
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && said.contains("No transport knows sites"), "{said}");
+    }
+
+    async fn sites_are_named_in_one_way_and_no_name_looks_like_more(engine: Engine) {
+        let app = App::start(engine).await;
+        let body = json!({"kind": "PAUSE", "site": "A.example.+B.Example", "reason": "x  by=operator"});
+        let made = app.post("/delivery/interventions").json(&body).send().await.assert_status(201).json();
+        assert_eq!(made["site"], "a.example+b.example");
+        let id = by_command(&app, &["delivery", "pause", "--site", "Host.EXAMPLE."]).await;
+        let listed = app.run(&["delivery", "list"]).await;
+        assert!(listed.contains("  site=a.example+b.example  reason=\"x  by=operator\"  by=key "), "{listed}");
+        assert!(listed.contains("  site=host.example  by=operator"), "{listed}");
+        // what an earlier version took
+        app.tamper("update interventions set site = 'x  by=operator' where site = 'host.example'").await;
+        let listed = app.run(&["delivery", "list"]).await;
+        let line = listed.lines().find(|line| line.starts_with(&id)).expect("a line");
+        assert!(line.ends_with("  site=\"x  by=operator\"  by=operator"), "{line}");
     }
 }

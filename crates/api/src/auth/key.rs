@@ -12,6 +12,9 @@ use super::permit::{admit, permit};
 use crate::error::ApiError;
 use crate::visit::Learnt;
 
+/// The scheme of credentials that are a token alone (RFC 6750).
+const BEARER: &str = "Bearer";
+
 /// The owner of a key when the key was last looked up. The key may have been revoked since, or the project may have
 /// been reset: a handler that answers without a transaction in which the key is looked up again calls
 /// [`confirm`](Self::confirm).
@@ -112,8 +115,44 @@ pub(super) fn secret(found: Option<Identity>) -> Result<Identity, ApiError> {
     }
 }
 
-/// The token of exactly `Bearer <token>`.
-pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
-    (!token.is_empty() && !token.contains(char::is_whitespace)).then_some(token)
+/// The token of exactly `Bearer <token>`, which is how the contract has keys of projects written.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = credentials(headers)?;
+    (scheme == BEARER).then_some(token)
+}
+
+/// The same for what is no part of the contract: the case of the scheme does not matter (RFC 9110 section 11.1).
+pub(crate) fn bearer_in_any_case(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = credentials(headers)?;
+    scheme.eq_ignore_ascii_case(BEARER).then_some(token)
+}
+
+/// The scheme and the token.
+fn credentials(headers: &HeaderMap) -> Option<(&str, &str)> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    (!token.is_empty() && !token.contains(char::is_whitespace)).then_some((scheme, token))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn the_case_of_the_scheme_matters_for_keys_of_projects_alone() {
+        for (written, exact, any) in [
+            ("Bearer abc", Some("abc"), Some("abc")),
+            ("bearer abc", None, Some("abc")),
+            ("BEARER abc", None, Some("abc")),
+            ("Bearer abc def", None, None),
+            ("Bearer  abc", None, None),
+            ("Bearer ", None, None),
+            ("Bearer", None, None),
+            ("Basic abc", None, None),
+        ] {
+            let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(written))]);
+            assert_eq!((bearer(&headers), bearer_in_any_case(&headers)), (exact, any), "{written}");
+        }
+    }
 }

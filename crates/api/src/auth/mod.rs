@@ -32,6 +32,6 @@ pub(crate) use self::extract::{
     SignedInUser, TrackKey,
 };
 pub(crate) use self::form::{FormAccess, FormBody};
-pub(crate) use self::key::bearer;
+pub(crate) use self::key::bearer_in_any_case;
 pub(crate) use self::recent::{HasProof, ProofRequest, Proven, RecentProof};
 pub(crate) use self::session::visitor;

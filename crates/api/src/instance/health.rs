@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::auth::bearer;
+use crate::auth::bearer_in_any_case;
 use crate::json::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -75,7 +75,7 @@ pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Readiness
 pub(crate) async fn metrics(State(app): State<App>, headers: HeaderMap) -> impl IntoResponse {
     app.metrics().writable(app.is_writable());
     let key = app.settings().metrics_key.as_ref();
-    let names_sites = key.zip(bearer(&headers)).is_some_and(|(key, given)| key.is(given));
+    let names_sites = key.zip(bearer_in_any_case(&headers)).is_some_and(|(key, given)| key.is(given));
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, kind)], app.metrics().render(names_sites))
 }

@@ -210,7 +210,7 @@ both_engines! {
         assert_eq!((&site["siteReply"], &site["connections"]), (&json!("450 4.7.1"), &json!(1)), "{site}");
         assert!(site["sitePausedUntil"].is_string() && site["perMinute"].is_number(), "{site}");
         app.eventually("the metrics show it", async || {
-            let metrics = app.request("GET", "/metrics").bearer(key).send().await.assert_status(200).text();
+            let metrics = app.request("GET", "/metrics").header("authorization", &format!("bearer {key}")).send().await.assert_status(200).text();
             let state = "mailwright_site_state{transport=\"default\",site=\"slow.example\",state=\"resting\"} 1";
             metrics.contains(state).then_some(())
         }).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
-use mailwright_store::delivery::{provider_mail, site, tls_policy, tls_report, warm_up};
+use mailwright_store::delivery::{intervention, provider_mail, site, tls_policy, tls_report, warm_up};
 
 use crate::App;
 use crate::error::Result;
@@ -21,7 +21,7 @@ const MOST: i64 = 1_000;
 
 impl App {
     /// Forgets the paces of sites that nobody used for long, policies that hold no longer, what reports about TLS were made of,
-    /// and ids of services whose news has come.
+    /// ids of services whose news has come, and what was wanted with mail of projects that are gone.
     pub(crate) async fn forget_delivery(&self, now: Timestamp) -> Result<()> {
         let (sites, ids) = (now.minus(SITES_KEPT), now.minus(IDS_KEPT));
         let oldest = tls_report::day(now) - TLS_REPORT_DAYS + 1;
@@ -48,6 +48,17 @@ impl App {
             .await?
             > 0
         {}
-        Ok(())
+        self.forget_interventions().await
+    }
+
+    /// Forgets what was wanted with mail of projects that are gone. Mostly there is nothing, so that it is read first.
+    async fn forget_interventions(&self) -> Result<()> {
+        loop {
+            let gone = self.read(body!(async |rx| intervention::of_deleted(rx, MOST).await)).await?;
+            if gone.is_empty() {
+                return Ok(());
+            }
+            self.0.db.write_in_background(body!(async |tx| intervention::remove(tx, &gone).await)).await?;
+        }
     }
 }

@@ -130,6 +130,27 @@ pub(crate) async fn remove_all(tx: &mut Tx<'_>, project: ProjectNumber) -> Resul
     Ok(())
 }
 
+/// Some of those whose project is gone, `most` at most: a deletion takes its own along, but neither those that a
+/// request was making meanwhile, nor those of projects that an earlier version deleted.
+pub async fn of_deleted(rx: &mut Rx<'_>, most: i64) -> Result<Vec<InterventionId>> {
+    rx.all(
+        "select i.id from interventions i where i.project is not null and not exists \
+         (select 1 from projects p where p.number = i.project and (p.retired_at is null or p.successor is not null)) \
+         order by i.id limit $1",
+        args![most],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Removes some.
+pub async fn remove(tx: &mut Tx<'_>, ids: &[InterventionId]) -> Result<()> {
+    let ids = [Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())];
+    tx.execute("delete from intervention_projects where intervention_id {in $1}", &ids).await?;
+    tx.execute("delete from interventions where id {in $1}", &ids).await?;
+    Ok(())
+}
+
 /// Gives claims back without an attempt, until a time of each or until the intervention ends, and stores why the mails
 /// wait. That they wait counts for nothing.
 pub async fn pause(
@@ -220,6 +241,7 @@ pub async fn waiting(rx: &mut Rx<'_>, project: ProjectNumber, id: InterventionId
 #[cfg(test)]
 mod tests {
     use mailwright_core::audit::Actor;
+    use mailwright_core::ids::EmailId;
 
     use super::*;
     use crate::body;
@@ -245,6 +267,10 @@ mod tests {
             created_at: NOW,
             ended_at: None,
         }
+    }
+
+    fn claim(project: ProjectNumber) -> (ClaimRef, Timestamp) {
+        (ClaimRef { project, id: EmailId::new(NOW, rand::random()), claim: 1 }, NOW)
     }
 
     async fn ids(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<InterventionId>> {
@@ -277,6 +303,31 @@ mod tests {
 
                 purge::delete(tx, new, &Actor::Operator, NOW).await?;
                 assert_eq!((ids(tx, new).await?, ids(tx, other).await?), (vec![], vec![of_other.id]));
+
+                // a request was under way, and a project is forgotten by now
+                let gone = [pause(new), pause(ProjectNumber(other.0 + 100))];
+                let everywhere = Scope { site: Some("site.test".into()), ..Scope::default() };
+                let of_site = Intervention { scope: everywhere, ..pause(other) };
+                for one in gone.iter().chain([&of_site]) {
+                    add(tx, one).await?;
+                }
+                super::pause(tx, gone[0].id, &[claim(new)], "It was paused.", NOW).await?;
+                let mut found = of_deleted(tx, 10).await?;
+                found.sort_unstable();
+                let mut expected = gone.each_ref().map(|one| one.id);
+                expected.sort_unstable();
+                assert_eq!(found, expected);
+                assert_eq!(of_deleted(tx, 1).await?.len(), 1);
+                remove(tx, &found).await?;
+                assert_eq!(
+                    (of_deleted(tx, 10).await?, projects(tx, gone[0].id, old, 10).await?),
+                    (vec![], vec![])
+                );
+                let left: Vec<_> = all(tx, 10).await?.into_iter().map(|one| one.id).collect();
+                assert!(
+                    left.len() == 2 && left.contains(&of_other.id) && left.contains(&of_site.id),
+                    "{left:?}"
+                );
                 Ok::<_, Error>(())
             }));
             done.await.unwrap();

@@ -184,6 +184,18 @@ both_engines! {
         assert!(!app.run(&["delivery", "list"]).await.contains("REROUTE"));
     }
 
+    async fn what_was_wanted_of_a_project_that_is_gone_is_forgotten(engine: Engine) {
+        let app = App::start(engine).await;
+        app.run(&["delivery", "pause", "--domain", "gone.example"]).await;
+        app.run(&["delivery", "pause", "--domain", "one.example"]).await;
+        app.tamper("update interventions set project = 1000000 where domain = 'gone.example'").await;
+        app.advance(Duration::from_mins(1)).await;
+        app.eventually("it is forgotten", async || {
+            (!app.run(&["delivery", "list"]).await.contains("gone.example")).then_some(())
+        }).await;
+        assert!(app.run(&["delivery", "list"]).await.contains("one.example"));
+    }
+
     async fn who_began_it_is_told_to_those_who_may_know(engine: Engine) {
         let app = App::start(engine).await;
         let (ada, eve) = (Browser::sign_up(&app, "ada@example.com").await, Browser::sign_up(&app, "eve@example.com").await);

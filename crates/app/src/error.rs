@@ -133,6 +133,9 @@ pub enum Error {
     /// The caller is known, and not allowed to do this.
     #[error("{0}")]
     NotAllowed(String),
+    /// A domain is near one of a disabled project. Which one is not told.
+    #[error("the domain cannot be added")]
+    DomainRefused,
     /// Somebody who comes back from a provider is not signed in.
     #[error("{}", .0.text())]
     NotSignedIn(SignInRefusal),

@@ -10,6 +10,8 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: ErrorCode;
   readonly issues: readonly Issue[];
+  /** What the code does not say, in a word for programs. */
+  readonly reason: string | undefined;
   /** What the person can do about it, in the service's words. */
   readonly suggestion: string | undefined;
   /** For the log of the service; empty when it gave no answer. */
@@ -22,6 +24,7 @@ export class ApiError extends Error {
     status: number;
     code: ErrorCode;
     issues?: readonly Issue[];
+    reason?: string | undefined;
     suggestion?: string | undefined;
     requestId?: string;
     retryAfter?: number | undefined;
@@ -31,6 +34,7 @@ export class ApiError extends Error {
     this.status = fields.status;
     this.code = fields.code;
     this.issues = fields.issues ?? [];
+    this.reason = fields.reason;
     this.suggestion = fields.suggestion;
     this.requestId = fields.requestId ?? '';
     this.retryAfter = fields.retryAfter;
@@ -64,6 +68,7 @@ export function errorOf(body: unknown, response: Response): ApiError {
       status,
       code: error.code,
       issues: error.errors ?? [],
+      reason: isRecord(error.details) && typeof error.details.reason === 'string' ? error.details.reason : undefined,
       suggestion: error.suggestion ?? undefined,
       requestId: error.requestId,
       retryAfter,

@@ -26,7 +26,11 @@ async fn assert_refused(app: &App, domain: &str) {
     assert_eq!(answer.status, 403, "{domain}: {}", shown(&answer));
     let error = answer.assert_error(403, "FORBIDDEN");
     let told = "This domain cannot be added. If it is yours, ask the operator of this instance to allow it.";
-    assert_eq!(error["message"], told, "{domain}");
+    assert_eq!(
+        (&error["message"], &error["details"]),
+        (&json!(told), &json!({"reason": "domain_refused"})),
+        "{domain}"
+    );
 }
 
 both_engines! {
@@ -157,15 +161,15 @@ both_engines! {
 one_engine! {
     async fn domains_that_are_nobodys_own_are_refused(engine: Engine) {
         let app = App::start(engine).await;
-        for (domain, why) in [
-            ("gmail.com", "gmail.com is a provider of mailboxes"),
-            ("Outlook.com", "outlook.com is a provider of mailboxes"),
-            ("news.gmx.de", "gmx.de is a provider of mailboxes"),
-            ("co.uk", "Everybody can register names below co.uk."),
-            ("com.br", "Everybody can register names below com.br."),
+        for (domain, code, why) in [
+            ("gmail.com", "mailbox_provider", "gmail.com is a provider of mailboxes"),
+            ("Outlook.com", "mailbox_provider", "outlook.com is a provider of mailboxes"),
+            ("news.gmx.de", "mailbox_provider", "gmx.de is a provider of mailboxes"),
+            ("co.uk", "public_suffix", "Everybody can register names below co.uk."),
+            ("com.br", "public_suffix", "Everybody can register names below com.br."),
         ] {
             let issue = issue(&add(&app, domain).await, "domain");
-            assert!(text(&issue["message"]).starts_with(why), "{domain}: {issue}");
+            assert!(text(&issue["message"]).starts_with(why) && issue["code"] == code, "{domain}: {issue}");
         }
         add(&app, "shop.co.uk").await.assert_status(201);
         // the operator may know better

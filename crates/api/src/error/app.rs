@@ -44,6 +44,7 @@ impl From<mailwright_app::Error> for ApiError {
                 }))
             }
             E::NotAllowed(message) => Self::forbidden(message),
+            E::DomainRefused => Self::domain_refused(),
             E::NotSignedIn(why) => Self::forbidden(why.text()),
             E::SignedOut => Self::unauthorized(),
             E::InvalidCredentials => Self::invalid_credentials(),

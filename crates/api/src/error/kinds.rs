@@ -62,6 +62,12 @@ impl ApiError {
             .suggest("Use an account or a key that is allowed to do this.")
     }
 
+    pub(super) fn domain_refused() -> Self {
+        let message =
+            "This domain cannot be added. If it is yours, ask the operator of this instance to allow it.";
+        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message).details(json!({ "reason": "domain_refused" }))
+    }
+
     pub(crate) fn cross_site() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,

@@ -34,15 +34,15 @@ impl App {
         }
         match self.commons(name) {
             Some(Commons::PublicSuffix) => {
-                return Err(refused(format!(
-                    "Everybody can register names below {name}. Add your own domain."
-                )));
+                let why = format!("Everybody can register names below {name}. Add your own domain.");
+                return Err(refused("public_suffix", why));
             }
             Some(Commons::Mailboxes(provider)) => {
-                return Err(refused(format!(
+                let why = format!(
                     "{provider} is a provider of mailboxes, in whose DNS you cannot publish records. Add a domain of your own. If this one is \
                      yours, ask the operator of this instance to allow it."
-                )));
+                );
+                return Err(refused("mailbox_provider", why));
             }
             None => {}
         }
@@ -55,10 +55,7 @@ impl App {
             return Ok(());
         };
         tracing::warn!(project = project.0, domain = %name, %near, "a domain was refused that is near one of a disabled project");
-        Err(Error::NotAllowed(
-            "This domain cannot be added. If it is yours, ask the operator of this instance to allow it."
-                .into(),
-        ))
+        Err(Error::DomainRefused)
     }
 
     fn commons(&self, name: &DomainName) -> Option<Commons> {
@@ -122,8 +119,8 @@ fn is_within(name: &DomainName, other: &DomainName) -> bool {
     above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
 }
 
-fn refused(why: String) -> Error {
-    Error::Invalid(vec![Issue::new("domain", "custom", why)])
+fn refused(code: &'static str, why: String) -> Error {
+    Error::Invalid(vec![Issue::new("domain", code, why)])
 }
 
 #[cfg(test)]

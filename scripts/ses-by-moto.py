@@ -8,6 +8,7 @@ is a command, {"name": ..., "value": ...}, answered with a line of JSON:
 - rights: the actions that the key may use from then on, instead of all;
 - refuse: [error, status, text, how often], what the next requests to send are answered with;
 - refuse_identities: the same for requests about identities;
+- hold_identities: whether requests about identities wait before anything comes of them, for 15 seconds at most;
 - quota: [mails in 24 hours, mails a second];
 - messages: what was taken, [{"from", "to", "raw"}];
 - identities: what is registered, [{"name", "verified", "status", "origin", "selector", "publicKey", "tokens"}];
@@ -26,6 +27,7 @@ import os
 import re
 import secrets
 import sys
+import threading
 
 # requests beyond those of this script need a signature that is right
 os.environ.update(AWS_ACCESS_KEY_ID="none", AWS_SECRET_ACCESS_KEY="none", AWS_DEFAULT_REGION="eu-central-1")
@@ -48,6 +50,8 @@ ZONE = "dkim.amazonses.com"
 SELECTOR = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?")
 
 state = {"refusals": [], "refused_identities": [], "asked": [], "quota": [50_000, 500]}
+identities_go_on = threading.Event()
+identities_go_on.set()
 take = models.SESBackend.send_raw_email
 signed = IAMRequestBase._create_aws_request
 
@@ -132,6 +136,7 @@ def shown(identity):
 
 def asked(operation, name):
     state["asked"].append([operation, name])
+    identities_go_on.wait(15)
     if state["refused_identities"]:
         raise error(*state["refused_identities"].pop())
 
@@ -235,6 +240,8 @@ for line in sys.stdin:
         error_name, status, text, count = value
         kept = "refusals" if name == "refuse" else "refused_identities"
         state[kept] = [(error_name, status, text)] * count
+    elif name == "hold_identities":
+        (identities_go_on.clear if value else identities_go_on.set)()
     elif name == "quota":
         state["quota"] = value
     elif name == "messages":

@@ -85,6 +85,11 @@ impl SesService {
         self.say("refuse_identities", &json!([error, status, text, requests]));
     }
 
+    /// Lets requests about domains wait, for 15 seconds at most, or go on.
+    pub fn hold_identities(&self, hold: bool) {
+        self.say("hold_identities", &json!(hold));
+    }
+
     /// The domains that are registered, in order.
     pub fn identities(&self) -> Vec<Identity> {
         let text = |value: &Value| value.as_str().map(str::to_owned);

@@ -113,6 +113,26 @@ one_engine! {
         assert_eq!(shop.removals(DOMAIN), 0);
     }
 
+    async fn a_domain_that_is_removed_while_it_is_registered_counts_and_is_removed_there(engine: Engine) {
+        let shop = Shop::start(engine, "own_key", "rsa").await;
+        let domain = shop.add(DOMAIN).await;
+        shop.publish(&domain);
+        shop.ses.hold_identities(true);
+        shop.check(&domain).await;
+        shop.app.eventually("SES is asked", async || (!shop.ses.asked(DOMAIN).is_empty()).then_some(())).await;
+        shop.remove(&domain).await;
+        shop.ses.hold_identities(false);
+        shop.app.eventually("the answer is stored", async || {
+            (!registered(&shop.app).await.is_empty()).then_some(())
+        }).await;
+        assert_eq!(shop.ses.asked(DOMAIN), ["CreateEmailIdentity"]);
+        // by the audit log it is counted how many a project has registered in a day
+        let recorded = shop.recorded().await;
+        assert_eq!((recorded.len(), &recorded[0]["target"]), (1, &json!(DOMAIN)));
+        shop.app.advance(Duration::from_mins(2)).await;
+        shop.until_removed(DOMAIN).await;
+    }
+
     async fn a_removal_that_is_refused_is_tried_again_and_told(engine: Engine) {
         let mut shop = Shop::start(engine, "own_key", "rsa").await;
         let domain = shop.verified(DOMAIN, "own_key").await;

@@ -250,7 +250,8 @@ impl App {
                 Put::Made => ses_identity::made(tx, at, &signs_with, now.plus(LEASE)).await?,
                 Put::Changed => ses_identity::changed(tx, at, &signs_with).await?,
             }
-            if is_kept {
+            // the limit of a day counts what was registered, also for a domain that was removed meanwhile
+            if is_kept || put == Put::Made {
                 let details = json!({
                     "transport": learnt.transport,
                     "signedWith": learnt.way.map(IdentityWay::as_str),

@@ -165,16 +165,15 @@ mod tests {
             sites.site(&name(number)).unwrap().waits(NOW);
         }
         assert!(!may(sites, ONE, 21), "a try is under way");
-        for number in 20..24 {
+        sites.count_as(ONE, &mut Standing::Unknown, Standing::Hangs);
+        sites.site(&name(20)).unwrap().waits(NOW);
+        settle(sites, 30, 1);
+        assert!(may(sites, ONE, 30) && may(sites, ONE, 31) && may(sites, OTHER, 31));
+        for number in 21..24 {
             assert!(may(sites, ONE, number), "one at a time");
-            let mut standing = if number == 20 { Standing::Unknown } else { begin(sites, ONE, number) };
-            sites.count_as(ONE, &mut standing, Standing::Hangs);
-            sites.site(&name(number)).unwrap().waits(NOW);
-            if number == 20 {
-                settle(sites, 30, 1);
-                assert!(may(sites, ONE, 30) && may(sites, OTHER, 31));
-            }
+            wait(sites, ONE, number);
         }
+        assert!(may(sites, ONE, 31));
         assert_eq!(begin(sites, OTHER, 31), Standing::Unknown);
         assert!(!may(sites, ONE, 32) && !may(sites, OTHER, 30), "three quarters are taken");
         assert!(may(sites, ONE, 0) && may(sites, OTHER, 0), "and the rest is for those that are proven");

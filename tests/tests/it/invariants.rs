@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where the engines are told apart: what they are asked differs by more than a fragment of `dialect.rs`.
-const ENGINES: [(&str, &str); 21] = [
+const ENGINES: [(&str, &str); 22] = [
     ("store/src/database/db.rs", "it opens them"),
     ("store/src/database/tx/read.rs", "it speaks to them"),
     ("store/src/database/migrate/mod.rs", "PostgreSQL migrates beside other processes"),
@@ -27,6 +27,10 @@ const ENGINES: [(&str, &str); 21] = [
     ("store/src/audience/segment/member.rs", "it passes on to filters which engine it is"),
     ("store/src/insight/counter.rs", "SQLite has no lateral joins"),
     ("store/src/background/retention/growth.rs", "each tells what its tables weigh in its own way"),
+    (
+        "app/src/delivery/direct/pacer.rs",
+        "what an earlier process had is nobody's where there is one at a time",
+    ),
     ("app/src/background/clock.rs", "only a shared database has another clock"),
     (
         "app/src/audience/segment/refresher/windows.rs",

@@ -55,7 +55,16 @@ impl Visit {
         standing: Standing,
     ) -> Self {
         let seat = if line.is_none() { Seat::Opening } else { Seat::Open };
-        Self { direct: Arc::clone(direct), flow, path, line, seat, is_tried: false, standing, waits_long: false }
+        Self {
+            direct: Arc::clone(direct),
+            flow,
+            path,
+            line,
+            seat,
+            is_tried: false,
+            standing,
+            waits_long: false,
+        }
     }
 
     /// The open connection, if there is one.

@@ -2,6 +2,7 @@
 //!
 //! The pace itself is shared by all processes ([`mailwright_core::pacing`]); this is the part of one of them.
 
+mod answering;
 mod hanging;
 mod reach;
 pub(super) mod room;

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use mailwright_core::time::Timestamp;
 
-use super::Site;
 use super::hanging::Hanging;
 
 /// How long a site counts as one that answers after it did.
@@ -44,6 +43,10 @@ impl Trust {
         self.heard_at
     }
 
+    pub(super) fn is_heard(&self, now: Timestamp) -> bool {
+        is_lately(self.heard_at, now)
+    }
+
     pub(super) fn heard(&mut self, now: Timestamp) {
         self.heard_at = Some(now);
     }
@@ -53,7 +56,8 @@ impl Trust {
         self.hanging.is_remembered(now)
     }
 
-    fn settled(&mut self, is_soon: bool, now: Timestamp) {
+    /// It said what became of a mail.
+    pub(super) fn settled(&mut self, is_soon: bool, now: Timestamp) {
         if !is_lately(self.settled_at, now) {
             self.proof = 0;
         }
@@ -64,12 +68,19 @@ impl Trust {
         }
     }
 
-    fn waits(&mut self, now: Timestamp) -> bool {
+    /// Its answer is awaited for long. Returns whether it is news that it hangs.
+    pub(super) fn waits(&mut self, now: Timestamp) -> bool {
         self.proof = 0;
         self.hanging.waits(now)
     }
 
-    fn standing(&self, conversations: u32, now: Timestamp) -> Standing {
+    /// The conversation in which it was has ended.
+    pub(super) fn waited(&mut self) {
+        self.hanging.waited();
+    }
+
+    /// How it is known to answer, given how many conversations there are with it.
+    pub(super) fn standing(&self, conversations: u32, now: Timestamp) -> Standing {
         if self.hanging.hangs(conversations, now) {
             Standing::Hangs
         } else if !is_lately(self.settled_at, now) {
@@ -84,42 +95,6 @@ impl Trust {
 
 fn is_lately(at: Option<Timestamp>, now: Timestamp) -> bool {
     at.is_some_and(|at| now.since(at) < ANSWERS_FOR)
-}
-
-impl<L> Site<L> {
-    /// The site said what became of a mail: soon, or after it had us wait for long.
-    pub(in crate::delivery::direct) fn reached(&mut self, is_soon: bool, now: Timestamp) {
-        self.heard(now);
-        self.trust.settled(is_soon, now);
-    }
-
-    /// An answer is awaited for long. Returns whether it is news that the site hangs.
-    pub(in crate::delivery::direct) fn waits(&mut self, now: Timestamp) -> bool {
-        self.trust.waits(now)
-    }
-
-    /// The conversation in which it was has ended.
-    pub(in crate::delivery::direct) fn waited(&mut self) {
-        self.trust.hanging.waited();
-    }
-
-    /// Whether it has answered lately, be it an envelope.
-    pub(in crate::delivery::direct) fn is_heard(&self, now: Timestamp) -> bool {
-        !self.reach.has_failed() && is_lately(self.trust.heard_at, now)
-    }
-
-    /// How it is known to answer.
-    pub(in crate::delivery::direct) fn standing(&self, now: Timestamp) -> Standing {
-        match self.trust.standing(self.conversations(), now) {
-            Standing::Proven | Standing::Answers if self.reach.has_failed() => Standing::Unknown,
-            standing => standing,
-        }
-    }
-
-    /// Whether it lets us wait for its answers.
-    pub(in crate::delivery::direct) fn hangs(&self, now: Timestamp) -> bool {
-        self.standing(now) == Standing::Hangs
-    }
 }
 
 #[cfg(test)]
@@ -145,7 +120,7 @@ mod tests {
         assert!(trust.waits(after(last + 601)));
         assert_eq!(trust.standing(1, after(last + 601)), Standing::Hangs);
         trust.settled(false, after(last + 700));
-        trust.hanging.waited();
+        trust.waited();
         assert_eq!(trust.standing(0, after(last + 700)), Standing::Hangs, "it took its time");
         trust.settled(true, after(last + 701));
         assert_eq!(trust.standing(0, after(last + 701)), Standing::Answers);

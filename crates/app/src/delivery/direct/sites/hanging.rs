@@ -14,8 +14,7 @@
 //!   others.
 //! - A site is **proven** to answer once it has settled several mails in a row, and soon. The others have three quarters
 //!   of all connections together: those that hang, those that are tried, and those that settled a mail or two, which
-//!   does not prove much. Of the last part of that, a project gets one at a time, as long as its answer is not awaited
-//!   for long. So mail to proven sites always has the rest, and mail to new ones goes on, if slowly.
+//!   does not prove much. Of the last part of that, a project has one of each kind at a time. So mail to proven sites always has the rest, and mail to new ones goes on, if slowly.
 //!
 //! What was on its way to sites that answered before may be more than a quarter once, and is waited for.
 
@@ -165,9 +164,10 @@ mod tests {
             sites.site(&name(number)).unwrap().waits(NOW);
         }
         assert!(!may(sites, ONE, 21), "a try is under way");
+        settle(sites, 30, 1);
+        assert!(may(sites, ONE, 30), "that does not count for one that has answered");
         sites.count_as(ONE, &mut Standing::Unknown, Standing::Hangs);
         sites.site(&name(20)).unwrap().waits(NOW);
-        settle(sites, 30, 1);
         assert!(may(sites, ONE, 30) && may(sites, ONE, 31) && may(sites, OTHER, 31));
         for number in 21..24 {
             assert!(may(sites, ONE, number), "one at a time");

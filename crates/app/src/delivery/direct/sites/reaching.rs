@@ -31,21 +31,15 @@ impl<L> Sites<L> {
     }
 
     /// Whether sites that are not proven leave room for a mail of a project to one that stands so: neither servers that
-    /// never answer nor those that do so once must take all the workers. A project that has tries under way leaves the
-    /// last ones to those that have none.
+    /// never answer nor those that do so once must take all the workers. Of the last part a project has one of each kind.
     fn has_room_for(&self, project: ProjectNumber, standing: Standing) -> bool {
-        if standing == Standing::Proven {
-            return true;
-        }
-        let most = self.most_unproven();
-        let (all, fresh) = (self.under_way.all(), self.under_way.fresh_of(project));
-        if all >= most || all >= most - self.most / KEPT_FOR_OTHERS && fresh > 0 {
-            return false;
-        }
-        let tries = &self.under_way.tries;
-        let most = self.most_tries();
-        let is_last = tries.all >= most - most / KEPT_FOR_OTHERS;
-        standing != Standing::Unknown || tries.all < most && !(is_last && tries.of(project) > 0)
+        let Some(alike) = self.under_way.alike(standing) else { return true };
+        let is_within = |all: usize, most: usize, part: usize| {
+            all < most && (all < most - part / KEPT_FOR_OTHERS || alike.of(project) == 0)
+        };
+        let (tries, all) = (self.most_tries(), self.under_way.all());
+        is_within(all, self.most_unproven(), self.most)
+            && (standing != Standing::Unknown || is_within(alike.all, tries, tries))
     }
 
     /// How many mails are held in memory at most for all sites together that are silent.

@@ -47,6 +47,16 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
+    /// Those to sites that stand so; `None` where they do not count.
+    pub(super) fn alike(&self, standing: Standing) -> Option<&ByProject> {
+        match standing {
+            Standing::Proven => None,
+            Standing::Answers => Some(&self.answering),
+            Standing::Unknown => Some(&self.tries),
+            Standing::Hangs => Some(&self.hanging),
+        }
+    }
+
     fn counted(&mut self, standing: Standing) -> Option<&mut ByProject> {
         match standing {
             Standing::Proven => None,
@@ -71,10 +81,5 @@ impl UnderWay {
     /// All of them.
     pub(super) fn all(&self) -> usize {
         self.answering.all + self.tries.all + self.hanging.all
-    }
-
-    /// Those of a project that are not known to wait for long.
-    pub(super) fn fresh_of(&self, project: ProjectNumber) -> usize {
-        self.answering.of(project) + self.tries.of(project)
     }
 }

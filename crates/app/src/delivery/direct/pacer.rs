@@ -40,6 +40,8 @@ const TIDIED_EVERY: Duration = Duration::from_secs(30);
 const MEASURED_EVERY: Duration = Duration::from_secs(5);
 /// The longest time until mail is looked at again that waits for a site.
 const HORIZON: Duration = Duration::from_mins(15);
+/// When mail is looked at again for which its project's other mail leaves no room.
+const CROWDED_FOR: Duration = Duration::from_secs(15);
 
 /// What a process tells and asks a pace.
 #[derive(Debug, Clone)]
@@ -210,6 +212,17 @@ async fn step(delivery: &Delivery, process: u64, steps: &[Step]) -> mailwright_s
     stepped.await
 }
 
+/// What mail for a site waits for that is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Awaited {
+    /// The site as a whole.
+    Site,
+    /// Room beside other mail of its project.
+    Room,
+    /// Servers that cannot be reached.
+    Servers(Destination),
+}
+
 /// Mails for a site that are given back, with the times at which they are looked at again.
 struct Waiting {
     why: String,
@@ -256,16 +269,18 @@ fn withdraw<'q>(
         {
             return Some(0);
         }
-        let left = left.get_mut(&path.site)?.as_mut()?;
-        let mut kept = count.min(*left);
-        if sites.is_silent(flow.destination, now) {
+        let left = left.get_mut(&path.site)?;
+        let mut kept = left.map_or(count, |left| count.min(left));
+        if sites.is_silent(flow.destination, now) || sites.is_crowded_out(flow, now) {
             kept = kept.min(held_for_silent);
             held_for_silent -= kept;
         }
-        *left -= kept;
+        if let Some(left) = left {
+            *left -= kept;
+        }
         Some(kept)
     });
-    let mut by_site: BTreeMap<(Arc<str>, Option<Destination>), Vec<Claimed>> = BTreeMap::new();
+    let mut by_site: BTreeMap<(Arc<str>, Awaited), Vec<Claimed>> = BTreeMap::new();
     let mut elsewhere = Vec::new();
     for Taken { lane, flow, mails } in withdrawn {
         // withdrawn since it has one
@@ -274,20 +289,26 @@ fn withdraw<'q>(
         let is_meant = sites.interventions.moves(flow.project, &path.site);
         let (choice, rest): (Vec<_>, Vec<_>) =
             mails.into_iter().partition(|mail| is_meant || is_blocked && delivery.has_choice(mail, lane));
-        let unreachable = sites.rests(flow.destination, now).map(|_| flow.destination);
-        by_site.entry((Arc::clone(&path.site), unreachable)).or_default().extend(rest);
+        let awaited = match sites.rests(flow.destination, now) {
+            Some(_) => Awaited::Servers(flow.destination),
+            None if sites.is_crowded_out(flow, now) => Awaited::Room,
+            None => Awaited::Site,
+        };
+        by_site.entry((Arc::clone(&path.site), awaited)).or_default().extend(rest);
         elsewhere.push((lane, choice));
     }
     elsewhere.retain(|(_, mails)| !mails.is_empty());
     let waiting = by_site.into_iter().filter(|(_, mails)| !mails.is_empty());
-    let waiting = waiting.filter_map(|((name, unreachable), mails)| {
-        let rests = unreachable.and_then(|destination| sites.rests(destination, now));
-        let rests = rests.map(|(until, error)| (until, Slow::Unreachable(error.to_owned())));
-        let site = sites.site(&name)?;
-        let (room, slow) = match rests {
-            Some((until, slow)) => (Room::after(until), slow),
-            None => (rooms.get(&name)?.clone(), site.why(now)),
+    let waiting = waiting.filter_map(|((name, awaited), mails)| {
+        let (room, slow) = match awaited {
+            Awaited::Servers(destination) => {
+                let (until, error) = sites.rests(destination, now)?;
+                (Room::after(until), Slow::Unreachable(error.to_owned()))
+            }
+            Awaited::Room => (Room::after(now.plus(CROWDED_FOR)), Slow::Crowded),
+            Awaited::Site => (rooms.get(&name)?.clone(), sites.site(&name)?.why(now)),
         };
+        let site = sites.site(&name)?;
         let why = explained(&name, &slow);
         let slots = site.slots(mails.len(), &room, HORIZON);
         Some(Waiting { why, mails: mails.into_iter().zip(slots).collect() })
@@ -314,6 +335,9 @@ fn explained(site: &str, why: &Slow) -> String {
         Slow::Pace(PaceReason::Connections, reply) => {
             format!("The mail waits for one of the connections that {site} takes.{}", said(reply))
         }
+        Slow::Crowded => format!(
+            "The mail waits, because much mail of the project waits for servers that take long to answer, and {site} has              not proven yet that it answers."
+        ),
         Slow::Hangs => format!("The mail waits, because {site} takes minutes to answer."),
         Slow::Unheard => format!("The mail waits, because {site} has not answered yet."),
         Slow::Busy => format!("The mail waits, because {site} takes mail more slowly than it comes."),

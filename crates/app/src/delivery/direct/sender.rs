@@ -214,10 +214,12 @@ impl<'d> Sender<'d> {
         let is_counted = !self.delivery.app.are_tls_reports(mail.project, lane);
         // it may take minutes, in which the last mail's outcome must not wait
         self.recorder.flush();
+        let path = Arc::clone(&visit.path);
+        let open = pin!(self.direct.open(&path, domain, is_counted));
         let opened = tokio::select! {
             biased;
             () = self.delivery.tasks.stopping() => None,
-            opened = self.direct.open(&visit.path, domain, is_counted) => Some(opened),
+            opened = visit.answered(self.delivery, 0, open) => Some(opened),
         };
         let Unopened { host, reply, signal, error, is_of_domain } = match opened {
             None => {

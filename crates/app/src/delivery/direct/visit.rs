@@ -10,11 +10,13 @@ use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 
 use super::path::Path;
-use super::site::{Idle, Site, Standing};
+use super::site::{Delay, Idle, Site, Standing};
 use super::{Direct, Line};
 use crate::delivery::Delivery;
 use crate::delivery::flows::Flow;
 
+/// An answer that is awaited for so long is slow, and proves nothing of its site.
+const SLOW: Duration = Duration::from_secs(10);
 /// An answer that is awaited for so long is awaited for long: its site hangs. Writing the content before is no fault of
 /// the site.
 const LONG: Duration = Duration::from_secs(30);
@@ -32,8 +34,8 @@ pub(super) struct Visit {
     is_tried: bool,
     /// How it counts among the mails under way.
     standing: Standing,
-    /// Whether an answer is awaited for long, or was.
-    waits_long: bool,
+    /// The longest that an answer was awaited, or is.
+    delay: Delay,
 }
 
 /// Whether a mail counts as a connection of its site.
@@ -63,7 +65,7 @@ impl Visit {
             seat,
             is_tried: false,
             standing,
-            waits_long: false,
+            delay: Delay::Short,
         }
     }
 
@@ -83,26 +85,28 @@ impl Visit {
         let mut sites = self.direct.sites();
         sites.settled(self.flow.destination, &self.path.site);
         if let Some(site) = sites.site(&self.path.site) {
-            site.reached(!self.waits_long, now);
+            site.reached(self.delay, now);
         }
         if self.standing != Standing::Hangs {
             sites.count_as(self.flow.project, &mut self.standing, Standing::Proven);
         }
     }
 
-    /// Awaits an answer of the site, to the envelope or to so many bytes of content, and notes it where that takes long.
-    /// It is awaited all the same: the timeouts of the connection say how long.
+    /// Awaits an answer of the site, to a new connection, to the envelope or to so many bytes of content, and notes it where
+    /// that takes long. It is awaited all the same: the timeouts of the connection say how long.
     pub(super) async fn answered<A: Future>(
         &mut self,
         delivery: &Delivery,
         bytes: usize,
         mut answer: Pin<&mut A>,
     ) -> A::Output {
-        let long = LONG + Duration::from_secs((bytes / SLOW_LINE) as u64);
-        tokio::select! {
-            biased;
-            answer = answer.as_mut() => return answer,
-            () = delivery.tasks.until(delivery.tasks.after(long)) => {}
+        let content = Duration::from_secs((bytes / SLOW_LINE) as u64);
+        if let Some(answer) = within(delivery, SLOW + content, answer.as_mut()).await {
+            return answer;
+        }
+        self.waits_slowly();
+        if let Some(answer) = within(delivery, LONG - SLOW, answer.as_mut()).await {
+            return answer;
         }
         if self.waits_long(delivery.now()) {
             tracing::info!(site = &*self.path.site, "a site takes long to answer, few mails go there");
@@ -110,9 +114,17 @@ impl Visit {
         answer.await
     }
 
+    /// An answer is slow.
+    fn waits_slowly(&mut self) {
+        if self.delay == Delay::Short {
+            self.delay = Delay::Slow;
+            self.direct.sites().waits_slowly(self.flow.project);
+        }
+    }
+
     /// An answer is awaited for long. Returns whether it is news that the site hangs.
     fn waits_long(&mut self, now: Timestamp) -> bool {
-        if std::mem::replace(&mut self.waits_long, true) {
+        if std::mem::replace(&mut self.delay, Delay::Long) == Delay::Long {
             return false;
         }
         let mut sites = self.direct.sites();
@@ -198,13 +210,25 @@ impl Visit {
     }
 }
 
+/// The answer, where it comes soon enough.
+async fn within<A: Future>(delivery: &Delivery, longest: Duration, answer: Pin<&mut A>) -> Option<A::Output> {
+    tokio::select! {
+        biased;
+        answer = answer => Some(answer),
+        () = delivery.tasks.until(delivery.tasks.after(longest)) => None,
+    }
+}
+
 impl Drop for Visit {
     fn drop(&mut self) {
         self.end_of_opening();
         let mut sites = self.direct.sites();
         sites.end(self.flow.destination);
         sites.count_as(self.flow.project, &mut self.standing, Standing::Proven);
-        if self.waits_long
+        if self.delay != Delay::Short {
+            sites.waited_slowly(self.flow.project);
+        }
+        if self.delay == Delay::Long
             && let Some(site) = sites.site(&self.path.site)
         {
             site.waited();

@@ -3,13 +3,13 @@
 use mailwright_core::time::Timestamp;
 
 use super::Site;
-use super::trust::Standing;
+use super::trust::{Delay, Standing};
 
 impl<L> Site<L> {
-    /// The site said what became of a mail: soon, or after it had us wait for long.
-    pub(in crate::delivery::direct) fn reached(&mut self, is_soon: bool, now: Timestamp) {
+    /// The site said what became of a mail, after it had us wait for so long.
+    pub(in crate::delivery::direct) fn reached(&mut self, delay: Delay, now: Timestamp) {
         self.heard(now);
-        self.trust.settled(is_soon, now);
+        self.trust.settled(delay, now);
     }
 
     /// An answer is awaited for long. Returns whether it is news that the site hangs.

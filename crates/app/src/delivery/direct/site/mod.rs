@@ -18,8 +18,8 @@ use mailwright_core::pacing::{Grant, PaceReason, Report, Wait, Wish};
 use mailwright_core::time::Timestamp;
 
 pub(super) use self::reach::Reach;
-pub(super) use self::trust::Standing;
 use self::trust::Trust;
+pub(super) use self::trust::{Delay, Standing};
 use crate::delivery::next_hop::Meter;
 use crate::delivery::site_metrics::{SiteFigures, SiteState};
 
@@ -63,6 +63,8 @@ pub(in crate::delivery) enum Slow {
     Unheard,
     /// It lets us wait for its answers.
     Hangs,
+    /// Other mail of the project waits for answers, and leaves no room.
+    Crowded,
 }
 
 /// A site, as this process knows it.

@@ -25,6 +25,17 @@ pub(in crate::delivery::direct) enum Standing {
     Hangs,
 }
 
+/// How long an answer is awaited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::delivery::direct) enum Delay {
+    /// Not for long enough to speak of.
+    Short,
+    /// Longer than one that answers usually needs.
+    Slow,
+    /// So long that the site hangs.
+    Long,
+}
+
 /// What a site did lately.
 #[derive(Debug, Default)]
 pub(super) struct Trust {
@@ -57,13 +68,15 @@ impl Trust {
     }
 
     /// It said what became of a mail.
-    pub(super) fn settled(&mut self, is_soon: bool, now: Timestamp) {
-        if !is_lately(self.settled_at, now) {
+    pub(super) fn settled(&mut self, delay: Delay, now: Timestamp) {
+        if delay != Delay::Short || !is_lately(self.settled_at, now) {
             self.proof = 0;
         }
         self.settled_at = Some(now);
-        if is_soon {
+        if delay == Delay::Short {
             self.proof = self.proof.saturating_add(1);
+        }
+        if delay != Delay::Long {
             self.hanging.answered_soon();
         }
     }
@@ -108,21 +121,25 @@ mod tests {
         trust.heard(after(0));
         assert_eq!(trust.standing(1, after(0)), Standing::Unknown, "an envelope is no mail");
         for mail in 0..5 {
-            trust.settled(true, after(mail * 599));
+            trust.settled(Delay::Short, after(mail * 599));
             assert_eq!(trust.standing(1, after(mail * 599)) == Standing::Proven, mail == 4);
         }
         let last = 4 * 599;
         assert_eq!(trust.standing(1, after(last + 600)), Standing::Unknown);
-        trust.settled(true, after(last + 600));
+        trust.settled(Delay::Short, after(last + 600));
         assert_eq!(trust.standing(1, after(last + 600)), Standing::Answers, "what was before is long ago");
-        (0..4).for_each(|_| trust.settled(true, after(last + 600)));
+        (0..4).for_each(|_| trust.settled(Delay::Short, after(last + 600)));
         assert_eq!(trust.standing(1, after(last + 600)), Standing::Proven);
         assert!(trust.waits(after(last + 601)));
         assert_eq!(trust.standing(1, after(last + 601)), Standing::Hangs);
-        trust.settled(false, after(last + 700));
+        trust.settled(Delay::Long, after(last + 700));
         trust.waited();
         assert_eq!(trust.standing(0, after(last + 700)), Standing::Hangs, "it took its time");
-        trust.settled(true, after(last + 701));
+        trust.settled(Delay::Slow, after(last + 701));
         assert_eq!(trust.standing(0, after(last + 701)), Standing::Answers);
+        (0..4).for_each(|_| trust.settled(Delay::Short, after(last + 702)));
+        assert_eq!(trust.standing(0, after(last + 702)), Standing::Answers, "a slow one is no proof");
+        trust.settled(Delay::Short, after(last + 702));
+        assert_eq!(trust.standing(0, after(last + 702)), Standing::Proven);
     }
 }

@@ -1,4 +1,4 @@
-//! What sites may take up that hang: they take an envelope or a mail, and then let us wait for the answer.
+//! What sites may take up that hang: they take a connection, an envelope or a mail, and then let us wait for the answer.
 //!
 //! Such a wait must not be cut short. RFC 5321 section 4.5.3.2 asks for minutes, ten of them after the end of the
 //! content, and who gives up sooner than the server may send the mail twice. So what is bounded is how many begin:
@@ -14,7 +14,7 @@
 //!   others.
 //! - A site is **proven** to answer once it has settled several mails in a row, and soon. The others have three quarters
 //!   of all connections together: those that hang, those that are tried, and those that settled a mail or two, which
-//!   does not prove much. Of the last part of that, a project has one of each kind at a time. So mail to proven sites always has the rest, and mail to new ones goes on, if slowly.
+//!   does not prove much. An answer of more than ten seconds is no proof. Of the last part of that, a project has one of each kind at a time. So mail to proven sites always has the rest, and mail to new ones goes on, if slowly.
 //!
 //! What was on its way to sites that answered before may be more than a quarter once, and is waited for.
 
@@ -29,7 +29,7 @@ const SHARE: usize = 4;
 
 impl<L> Sites<L> {
     /// Most conversations with sites that hang.
-    fn most_waits(&self) -> usize {
+    pub(super) fn most_waits(&self) -> usize {
         self.most.div_ceil(SHARE)
     }
 
@@ -60,6 +60,7 @@ mod tests {
 
     use super::*;
     use crate::delivery::direct::path::{Found, Need};
+    use crate::delivery::direct::site::Delay;
     use crate::delivery::direct::sites::Start;
     use crate::delivery::flows::Destination;
 
@@ -107,7 +108,7 @@ mod tests {
     /// A site settles mails, and soon.
     fn settle(sites: &mut Sites<u32>, number: usize, mails: usize) {
         let site = sites.site(&name(number)).unwrap();
-        (0..mails).for_each(|_| site.reached(true, NOW));
+        (0..mails).for_each(|_| site.reached(Delay::Short, NOW));
     }
 
     fn may(sites: &mut Sites<u32>, project: ProjectNumber, number: usize) -> bool {
@@ -169,13 +170,20 @@ mod tests {
         sites.count_as(ONE, &mut Standing::Unknown, Standing::Hangs);
         sites.site(&name(20)).unwrap().waits(NOW);
         assert!(may(sites, ONE, 30) && may(sites, ONE, 31) && may(sites, OTHER, 31));
-        for number in 21..24 {
+        for number in 21..23 {
             assert!(may(sites, ONE, number), "one at a time");
             wait(sites, ONE, number);
         }
-        assert!(may(sites, ONE, 31));
-        assert_eq!(begin(sites, OTHER, 31), Standing::Unknown);
-        assert!(!may(sites, ONE, 32) && !may(sites, OTHER, 30), "three quarters are taken");
+        assert!(
+            !may(sites, ONE, 23) && !may(sites, ONE, 30),
+            "the very last part is for those that have none"
+        );
+        for (project, number) in [(OTHER, 31), (ProjectNumber(3), 32)] {
+            assert!(may(sites, project, number));
+            assert_eq!(begin(sites, project, number), Standing::Unknown);
+            assert!(!may(sites, project, 30));
+        }
+        assert!(!may(sites, ProjectNumber(4), 30), "three quarters are taken");
         assert!(may(sites, ONE, 0) && may(sites, OTHER, 0), "and the rest is for those that are proven");
     }
 }

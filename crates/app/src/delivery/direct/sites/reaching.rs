@@ -31,11 +31,15 @@ impl<L> Sites<L> {
     }
 
     /// Whether sites that are not proven leave room for a mail of a project to one that stands so: neither servers that
-    /// never answer nor those that do so once must take all the workers. Of the last part a project has one of each kind.
+    /// never answer nor those that do so once must take all the workers. Of the last part a project has one of each kind,
+    /// and of the very last one only where it has no other.
     fn has_room_for(&self, project: ProjectNumber, standing: Standing) -> bool {
         let Some(alike) = self.under_way.alike(standing) else { return true };
         let is_within = |all: usize, most: usize, part: usize| {
-            all < most && (all < most - part / KEPT_FOR_OTHERS || alike.of(project) == 0)
+            let last = part / KEPT_FOR_OTHERS;
+            all < most - last
+                || all < most - last / 2 && alike.of(project) == 0
+                || all < most && self.under_way.has_none_of(project)
         };
         let (tries, all) = (self.most_tries(), self.under_way.all());
         is_within(all, self.most_unproven(), self.most)
@@ -72,6 +76,25 @@ impl<L> Sites<L> {
     /// Most mails under way to sites of which it is not known whether they answer.
     pub(super) fn most_tries(&self) -> usize {
         self.most.div_ceil(2)
+    }
+
+    /// Whether mail of a flow is kept waiting by other mail of its project: it has many whose answers are slow, and
+    /// there is no room for more of it, but to sites that are proven to answer. It must not be held in memory then, for
+    /// what leaves soon would wait behind it.
+    pub(in crate::delivery::direct) fn is_crowded_out(&self, flow: Flow, now: Timestamp) -> bool {
+        self.under_way.slow.of(flow.project) >= self.most_waits()
+            && self.under_way.all() >= self.most_unproven() - self.most / KEPT_FOR_OTHERS
+            && self.standing(flow.destination, now) != Standing::Proven
+    }
+
+    /// The answer to a mail of a project is slow.
+    pub(in crate::delivery::direct) fn waits_slowly(&mut self, project: ProjectNumber) {
+        self.under_way.slow.add(project);
+    }
+
+    /// It has come, or will not.
+    pub(in crate::delivery::direct) fn waited_slowly(&mut self, project: ProjectNumber) {
+        self.under_way.slow.remove(project);
     }
 
     /// Most mails under way to sites that are not proven to answer.

@@ -14,12 +14,12 @@ pub(super) struct ByProject {
 }
 
 impl ByProject {
-    fn add(&mut self, project: ProjectNumber) {
+    pub(super) fn add(&mut self, project: ProjectNumber) {
         self.all += 1;
         *self.projects.entry(project).or_default() += 1;
     }
 
-    fn remove(&mut self, project: ProjectNumber) {
+    pub(super) fn remove(&mut self, project: ProjectNumber) {
         self.all = self.all.saturating_sub(1);
         if let Some(count) = self.projects.get_mut(&project) {
             *count -= 1;
@@ -44,6 +44,8 @@ pub(super) struct UnderWay {
     pub(super) tries: ByProject,
     /// To sites that hang.
     pub(super) hanging: ByProject,
+    /// To whatever sites, those of which an answer is slow.
+    pub(super) slow: ByProject,
 }
 
 impl UnderWay {
@@ -76,6 +78,11 @@ impl UnderWay {
         if let Some(counted) = self.counted(standing) {
             counted.remove(project);
         }
+    }
+
+    /// Whether a project has none.
+    pub(super) fn has_none_of(&self, project: ProjectNumber) -> bool {
+        [&self.answering, &self.tries, &self.hanging].iter().all(|kind| kind.of(project) == 0)
     }
 
     /// All of them.

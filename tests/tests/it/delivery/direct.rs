@@ -257,66 +257,6 @@ both_engines! {
         assert_eq!(dead.received().len(), 30);
     }
 
-    async fn sites_that_hang_leave_connections_to_others(engine: Engine) {
-        let net = Net::new().await;
-        let mut hanging = Vec::new();
-        for number in 1..=5 {
-            let (domain, host) = (format!("slow{number}.example"), format!("mx.slow{number}.example"));
-            net.dns.set_mx(&domain, [(10, &host)]);
-            hanging.push(net.server(&host, number, ScriptedServer::builder(), |_, _| Answer::HoldAfterDot).await);
-        }
-        net.dns.set_mx("quick.example", [(10, "mx.quick.example")]);
-        let quick = net.plain("mx.quick.example", 6).await;
-        let app = net.app(engine).env("MAILWRIGHT_DELIVERY_CONNECTIONS", "8").start().await;
-        let other = app.bootstrap("Other", "other.test").await;
-        // half of the connections go to sites of which nothing is known
-        let mut mails = Vec::new();
-        for number in 1..=4 {
-            mails.push(app.send_to(&format!("ada@slow{number}.example")).await);
-        }
-        app.eventually("their answers are awaited", async || {
-            hanging.iter().take(4).all(|server| server.received().len() == 1).then_some(())
-        }).await;
-        app.advance(Duration::from_secs(31)).await;
-        for to in ["bob@slow1.example", "eve@slow1.example", "ada@slow5.example"] {
-            mails.push(app.send_to(to).await);
-        }
-        app.eventually("mail waits, and says why", async || {
-            for id in &mails[4..6] {
-                let email = app.email(id).await;
-                if email["error"].as_str().is_some_and(|error| error.contains("slow1.example takes minutes to answer")) {
-                    return Some(());
-                }
-            }
-            None
-        }).await;
-        // that of others leaves, and that for sites which answer
-        let body = json!({"to": "ada@quick.example", "subject": "Hi", "body": "<p>Hi</p>", "from": other.from});
-        app.request("POST", "/v1/send").bearer(&other.secret_key).json(&body).send().await.assert_status(200);
-        app.eventually("it leaves", async || (quick.received().len() == 1).then_some(())).await;
-        let id = app.send_to("bob@quick.example").await;
-        app.email_in(&id, &["SENT"]).await;
-        app.eventually("no further connection, but for one try", async || {
-            hanging.iter().all(|server| server.received().len() == 1).then_some(())
-        }).await;
-        hanging.iter().for_each(ScriptedServer::release);
-        for id in &mails[..4] {
-            app.email_in(id, &["SENT"]).await;
-        }
-        for id in &mails {
-            let email = app.eventually("a mail that waited is sent", async || {
-                let email = app.email(id).await;
-                if email["status"] == "SENT" {
-                    return Some(email);
-                }
-                app.advance(Duration::from_mins(1)).await;
-                None
-            }).await;
-            assert_eq!((codes(&email), &email["inDoubt"]), (vec![Some(250)], &json!(false)));
-        }
-        assert_eq!(hanging.iter().map(|server| server.received().len()).collect::<Vec<_>>(), [3, 1, 1, 1, 1]);
-    }
-
     async fn domains_of_one_site_share_its_connections(engine: Engine) {
         let net = Net::new().await;
         let most = ScriptedServer::builder().most_connections(2);

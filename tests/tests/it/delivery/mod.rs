@@ -4,6 +4,7 @@
 mod chunking;
 mod dane;
 mod direct;
+mod hanging;
 mod identities;
 mod interventions;
 mod isolation;

@@ -2,7 +2,7 @@
 //!
 //! It speaks PIPELINING (RFC 2920), STARTTLS (RFC 3207), implicit TLS (RFC 8314), certificates that DNS names (RFC 7672),
 //! AUTH PLAIN and LOGIN (RFC 4954), SIZE (RFC 1870) and CHUNKING (RFC 3030). A message costs three writes and two waits: the
-//! envelope, the content, and its last bytes. To a server that offers CHUNKING and is not known to take chunks it costs
+//! envelope, the content, and its last bytes. Where the server offers CHUNKING, the first message on a connection costs
 //! one write and one wait more.
 //!
 //! A message must be neither lost nor sent twice. So the result says exactly what is known: refused, certainly not

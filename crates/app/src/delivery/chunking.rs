@@ -1,8 +1,9 @@
-//! Which mail servers that offer CHUNKING (RFC 3030) take content by BDAT.
+//! Which mail servers that offer CHUNKING (RFC 3030) get content by DATA nevertheless.
 //!
-//! Some do not know the command, refuse it, or break off at it. The first mail to a host finds that out with one line
-//! ([`Connection::content`]). What follows goes in one chunk, or by DATA. A mail at which a host turned out to take no
-//! chunks was not taken: it comes back at once, without an attempt.
+//! Some do not know BDAT, refuse it, or break off at it. The first content on each connection finds that out with one
+//! line ([`Connection::content`]). That a server takes chunks is never known beyond a connection: behind a name may be
+//! several servers, and one that does not know BDAT would read what users wrote as commands. That it takes none is
+//! remembered by its name. A mail at which that turned out was not taken: it comes back at once, without an attempt.
 
 use std::time::Duration;
 
@@ -11,18 +12,11 @@ use mailwright_mail::smtp::{Connection, ContentError, Reply};
 
 use super::remembered::Remembered;
 
-/// How long it counts what a host makes of BDAT.
+/// How long a host gets content by DATA.
 const KNOWN_FOR: Duration = Duration::from_hours(6);
 
-/// What a host makes of BDAT.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Chunks {
-    Taken,
-    Refused,
-}
-
-/// The hosts of which that is known.
-pub(super) struct Chunking(Remembered<String, Chunks>);
+/// The hosts that get content by DATA, although they offer CHUNKING.
+pub(super) struct Chunking(Remembered<String, ()>);
 
 impl Default for Chunking {
     fn default() -> Self {
@@ -33,10 +27,8 @@ impl Default for Chunking {
 impl Chunking {
     /// Has the content that follows on a connection go as its host takes it. To be called before an envelope.
     pub(super) fn prepare(&self, connection: &mut Connection, host: &str, now: Timestamp) {
-        match self.0.get(&host.to_owned(), now) {
-            Some(Chunks::Taken) => connection.trust_chunks(),
-            Some(Chunks::Refused) => connection.stop_chunking(),
-            None => {}
+        if self.0.get(&host.to_owned(), now).is_some() {
+            connection.stop_chunking();
         }
     }
 
@@ -48,29 +40,18 @@ impl Chunking {
         said: &Result<Reply, ContentError>,
         now: Timestamp,
     ) {
-        let host = host.to_owned();
-        match said {
-            Err(ContentError::NoChunks { error }) => {
-                tracing::info!(
-                    host,
-                    error,
-                    "a mail server offers CHUNKING and takes no BDAT, mail goes by DATA"
-                );
-                self.0.put(host, Chunks::Refused, now);
+        let (error, what) = match said {
+            Err(ContentError::NoChunks { error }) => (error, "it does not take BDAT"),
+            // It may always break off there, and would leave every mail in doubt. After an accident DATA costs little.
+            Err(ContentError::LostBefore { error } | ContentError::InDoubt { error })
+                if connection.sends_chunks() =>
+            {
+                (error, "content was lost by BDAT")
             }
-            // of several servers behind one name, the one that takes no chunks counts
-            Ok(_) | Err(ContentError::Refused(_)) => {
-                if connection.takes_chunks() && self.0.get(&host, now).is_none() {
-                    self.0.put(host, Chunks::Taken, now);
-                }
-            }
-            // it may be that the host takes no chunks any more: the next mail finds out
-            Err(ContentError::LostBefore { .. } | ContentError::InDoubt { .. }) => {
-                if connection.sends_chunks() {
-                    self.0.forget(&host);
-                }
-            }
-        }
+            Ok(_) | Err(_) => return,
+        };
+        tracing::info!(host, error, "a mail server offers CHUNKING and gets mail by DATA: {what}");
+        self.0.put(host.to_owned(), (), now);
     }
 }
 

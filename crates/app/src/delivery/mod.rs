@@ -183,7 +183,7 @@ struct Delivery {
     known_footers: Remembered<ProjectNumber, Arc<Footers>>,
     /// The domains of which the log told lately that their mail waits.
     told: Remembered<(ProjectNumber, String), ()>,
-    /// What mail servers make of content by BDAT.
+    /// The mail servers that get content by DATA, although they offer CHUNKING.
     chunking: Chunking,
     render_pool: RenderPool,
 }

@@ -32,11 +32,6 @@ impl<K: Eq + Hash, V: Clone> Remembered<K, V> {
     pub(super) fn put(&self, key: K, value: V, now: Timestamp) {
         self.values.insert(key, (now, value));
     }
-
-    /// Remembers a value no longer.
-    pub(super) fn forget(&self, key: &K) {
-        self.values.remove(key);
-    }
 }
 
 impl<K: Eq + Hash> Remembered<K, ()> {
@@ -62,8 +57,6 @@ mod tests {
         assert_eq!(known.get(&"a", Timestamp(5_000)), None);
         known.put("a", 2, Timestamp(5_000));
         assert_eq!(known.get(&"a", Timestamp(5_001)), Some(2));
-        known.forget(&"a");
-        assert_eq!(known.get(&"a", Timestamp(5_001)), None);
     }
 
     #[test]

@@ -40,8 +40,9 @@ pub enum ContentError {
     /// The server refused the message, for now (4yz) or for good (5yz).
     #[error("the message was refused: {0}")]
     Refused(Reply),
-    /// The server offers CHUNKING (RFC 3030) and does not take content by BDAT: it refused the command, or broke off at
-    /// a first chunk. Certainly not accepted, and nothing was said about the message: it is to go by DATA.
+    /// The server offers CHUNKING (RFC 3030) and does not take content by BDAT: it refused the command, or refused or
+    /// broke off at a first chunk. Certainly not accepted, and the message is to go by DATA. If a refusal was about the
+    /// message, it is heard then.
     #[error("the server offers CHUNKING and does not take BDAT: {error}")]
     NoChunks {
         /// What it did.

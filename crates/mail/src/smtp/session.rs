@@ -23,7 +23,7 @@ pub struct Connection {
     refusals: u32,
     /// Whether the last envelope was refused.
     was_refused: bool,
-    /// Whether the server is known to take chunks, as far as it offers CHUNKING.
+    /// Whether the server has taken a chunk on this connection.
     takes_chunks: bool,
     pub(super) opening: Opening,
 }
@@ -98,17 +98,6 @@ impl Connection {
     /// Whether content goes by BDAT.
     pub fn sends_chunks(&self) -> bool {
         self.capabilities.chunking
-    }
-
-    /// Whether content goes by BDAT, and the server is known to take it: because it has, or by
-    /// [`Connection::trust_chunks`].
-    pub fn takes_chunks(&self) -> bool {
-        self.capabilities.chunking && self.takes_chunks
-    }
-
-    /// The server is known to take chunks, from other connections: the content of messages that follow goes in one.
-    pub fn trust_chunks(&mut self) {
-        self.takes_chunks = true;
     }
 
     /// Has the content of messages that follow go by DATA. It does nothing while the server waits for content.

@@ -88,7 +88,7 @@ impl ServerBuilder {
     }
 
     /// Advertises CHUNKING, answers BDAT with this reply, and takes the content that follows for commands, as a server
-    /// does that does not know BDAT.
+    /// does that does not know BDAT. With 421 it closes the connection.
     pub fn refusing_chunks(mut self, code: u16, text: &'static str) -> Self {
         self.options.chunking = true;
         self.options.at_chunk = AtChunk::Refuse(code, text);

@@ -101,7 +101,7 @@ both_engines! {
         assert_eq!(server.received_for("never@example.com").len(), 2, "once more, and then a person decides");
     }
 
-    async fn what_a_next_hop_makes_of_chunks_is_known_on_other_connections_too(engine: Engine) {
+    async fn that_chunks_are_taken_is_found_out_on_each_connection(engine: Engine) {
         let mut server = chunking(|_, _| Answer::Accept).await;
         let app = app_with(engine, &server).await;
         sent(&app, "ada@example.com").await;
@@ -110,13 +110,22 @@ both_engines! {
         sent(&app, "bob@example.com").await;
         let received = server.received();
         let chunks: Vec<_> = received.iter().map(|mail| mail.chunks).collect();
-        assert_eq!(chunks, [2, 1]);
+        assert_eq!(chunks, [2, 2]);
         assert!(received[1].connection > received[0].connection);
+
+        // another server has its place, which does not know BDAT
+        server.stop().await;
+        let other = ScriptedServer::builder().port(server.port).refusing_chunks(502, "5.5.1 unknown command");
+        let other = other.start(|_, _| Answer::Accept).await;
+        arrive_by_data(&app, &other, "example.org").await;
     }
 
     async fn a_next_hop_that_offers_chunks_and_does_not_take_them_gets_its_mail_by_data(engine: Engine) {
         let servers = [
             ScriptedServer::builder().refusing_chunks(501, "5.5.4 syntax"),
+            ScriptedServer::builder().refusing_chunks(554, "unknown command"),
+            ScriptedServer::builder().refusing_chunks(450, "later"),
+            ScriptedServer::builder().refusing_chunks(421, "closing"),
             ScriptedServer::builder().closing_at_chunks(),
         ];
         for server in servers {
@@ -141,11 +150,26 @@ both_engines! {
         }
     }
 
+    async fn a_next_hop_that_breaks_off_at_the_last_chunk_gets_the_mail_by_data(engine: Engine) {
+        let server = chunking(|to, attempt| match (to, attempt) {
+            ("ada@example.com", 1) => Answer::DropAfterDot,
+            _ => Answer::Accept,
+        })
+        .await;
+        let app = app_with(engine, &server).await;
+        let ada = sent(&app, "ada@example.com").await;
+        assert_eq!((codes(&ada), &ada["inDoubt"]), (vec![None, Some(250)], &json!(true)));
+        sent(&app, "bob@example.com").await;
+        let chunks: Vec<_> = server.received().iter().map(|mail| mail.chunks).collect();
+        assert_eq!(chunks, [2, 0, 0]);
+    }
+
     async fn a_recipients_server_that_offers_chunks_and_does_not_take_them_gets_its_mail_by_data(engine: Engine) {
         let net = Net::new().await;
         let app = net.app(engine).start().await;
         let replies = [(500, "what?"), (501, "5.5.4 syntax"), (502, "5.5.1 unknown command"), (503, "5.5.1 bad sequence"),
-            (504, "not implemented"), (554, "5.5.1 invalid command")];
+            (504, "not implemented"), (554, "5.5.1 invalid command"), (554, "unknown command"), (550, "5.5.0 unrecognized"),
+            (450, "later"), (421, "closing")];
         let refusing = replies.map(|(code, text)| ScriptedServer::builder().refusing_chunks(code, text));
         let servers = refusing.into_iter().chain([ScriptedServer::builder().closing_at_chunks()]);
         for (number, server) in (1..).zip(servers) {

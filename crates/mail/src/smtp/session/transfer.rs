@@ -1,8 +1,8 @@
 //! Sends the content of a message: by DATA, or in chunks (BDAT, RFC 3030).
 //!
 //! Some servers offer CHUNKING and do not know BDAT. Such a server takes what follows for commands, and what follows
-//! is written by users. So the first chunk to a server of which it is not known is one line that we write ourselves,
-//! and its reply is awaited.
+//! is written by users. So the first chunk on each connection is one line that we write ourselves, and its reply is
+//! awaited. What another connection to the same name met says nothing: behind it may be another server.
 
 use std::time::Duration;
 
@@ -33,9 +33,9 @@ impl Connection {
     /// that refuses early is heard ([`ContentError::Refused`]), and the connection given up, for it may take the rest of
     /// the content for commands.
     ///
-    /// Unless the server is known to take chunks ([`Connection::trust_chunks`]), the first line goes before the rest in
-    /// a chunk of its own, and its reply is awaited. It should be harmless as a command. A server that refuses BDAT, or
-    /// breaks off at that chunk, has taken nothing ([`ContentError::NoChunks`]).
+    /// Until the server has taken a chunk on this connection, the first line goes before the rest in a chunk of its
+    /// own, and its reply is awaited. It should be harmless as a command. A server that refuses that chunk, whatever it
+    /// says, or breaks off at it, has taken nothing ([`ContentError::NoChunks`]).
     pub async fn content(&mut self, header: &[u8], raw: &[u8]) -> Result<Reply, ContentError> {
         if std::mem::replace(&mut self.state, State::Broken) != State::Content {
             return Err(ContentError::lost_before("the server does not wait for content"));
@@ -68,7 +68,8 @@ impl Connection {
     }
 
     /// Sends the first line as a chunk, and waits until the server has taken it; returns what is left of both parts.
-    /// Since it is not the last chunk, nobody can have taken the message, whatever happens.
+    /// Since it is not the last chunk, nobody can have taken the message, whatever happens. Any refusal may be about
+    /// BDAT, also one that does not say so. If it is about the message, it is heard again when that goes by DATA.
     async fn first_chunk<'c>(
         &mut self,
         header: &'c [u8],
@@ -81,14 +82,13 @@ impl Connection {
         encoder.finish(&mut content);
         let mut chunk = format!("BDAT {}\r\n", content.len()).into_bytes();
         chunk.append(&mut content);
-        let reply = self.exchange(&chunk, self.timeouts.command, ContentError::no_chunks).await?;
-        if reply.is_positive() {
-            self.takes_chunks = true;
-            Ok((header, raw))
-        } else if reply.is_refusal() {
-            Err(self.refused(reply))
-        } else {
-            Err(ContentError::no_chunks(format_args!("unexpected reply {}", reply.codes())))
+        match self.exchange(&chunk, self.timeouts.command, ContentError::no_chunks).await {
+            Ok(reply) if reply.is_positive() => {
+                self.takes_chunks = true;
+                Ok((header, raw))
+            }
+            Ok(reply) | Err(ContentError::Refused(reply)) => Err(chunk_refused(&reply)),
+            Err(error) => Err(error),
         }
     }
 
@@ -160,14 +160,18 @@ impl Connection {
         }
     }
 
-    /// What a refusal is about: the message, or BDAT.
+    /// What a refusal of a whole content is about: the message, or BDAT.
     fn refused(&self, reply: Reply) -> ContentError {
         if self.capabilities.chunking && reply.is_about_the_command() {
-            ContentError::no_chunks(format_args!("it answered {}", reply.codes()))
+            chunk_refused(&reply)
         } else {
             ContentError::Refused(reply)
         }
     }
+}
+
+fn chunk_refused(reply: &Reply) -> ContentError {
+    ContentError::no_chunks(format_args!("it answered {}", reply.codes()))
 }
 
 /// The first line of content, and what is left of both parts.

@@ -37,7 +37,7 @@ impl<S: Stream> Session<'_, S> {
             AtChunk::Take => {}
             AtChunk::Refuse(code, text) => {
                 self.reply(code, text).await?;
-                return Ok(Next::Command);
+                return Ok(if code == 421 { Next::Close } else { Next::Command });
             }
             AtChunk::Close => return Ok(Next::Close),
         }

@@ -69,7 +69,7 @@ pub(crate) enum Answer<T> {
     Records(Vec<T>),
     /// The name is there, or names below it are, without records of the type (RFC 2308 section 2.2).
     NoData,
-    /// The same without the SOA record that would make it certain: broken name servers answer like this to everything.
+    /// The same without the SOA record that makes it certain; or, without one, that the end of an alias is not there.
     Empty,
     /// There is no such name (NXDOMAIN). After an alias it may be the name at the end that is not there.
     NoName,
@@ -301,7 +301,7 @@ impl Dns {
                 .map_or(Answer::Unknown, Answer::Records),
             Err(Some(NetError::Dns(Failure::NoRecordsFound(none)))) => {
                 let is_cut_short = self.is_cut_short(&asked, &none).await;
-                if is_cut_short { Answer::Unknown } else { absence(&none) }
+                if is_cut_short { Answer::Unknown } else { absence(&asked, &none) }
             }
             Err(_) => Answer::Unknown,
         }
@@ -374,9 +374,10 @@ fn failure(error: &NetError) -> DnsError {
 }
 
 /// What an answer without records says. One with name servers and without a SOA record is a referral (RFC 2308 section
-/// 2.2): the server does not know.
-fn absence<T>(none: &NoRecords) -> Answer<T> {
+/// 2.2): the server does not know. That the end of an alias is not there is certain with a SOA record only.
+fn absence<T>(asked: &Name, none: &NoRecords) -> Answer<T> {
     match none.response_code {
+        ResponseCode::NXDomain if none.query.name() != asked && none.soa.is_none() => Answer::Empty,
         ResponseCode::NXDomain => Answer::NoName,
         ResponseCode::NoError if none.soa.is_some() => Answer::NoData,
         ResponseCode::NoError if none.ns.is_none() => Answer::Empty,

@@ -24,8 +24,8 @@ pub enum Route {
     Refused,
     /// Nowhere: there is no such domain, or it has neither mail servers nor an address.
     Nowhere,
-    /// Nowhere, by answers without the SOA record that would make that certain (RFC 2308 section 2.2). Broken name
-    /// servers give such answers of domains that have mail servers.
+    /// Nowhere, by answers without the SOA record that would make that certain (RFC 2308 section 2.2): without records,
+    /// or that the end of an alias is not there. Broken name servers give such answers of domains that have mail servers.
     Doubtful,
     /// The name server gave no answer that can be used; that may pass.
     Unknown,

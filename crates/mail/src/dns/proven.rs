@@ -47,6 +47,8 @@ pub(super) struct Said {
     pub(super) is_proven: bool,
     /// What it says where there are no records.
     pub(super) absence: Absence,
+    /// Whether it has the SOA record of a zone that the name is in.
+    has_soa: bool,
     /// The name at the end of the aliases.
     pub(super) name: Name,
     /// What was asked for, of that name.
@@ -60,7 +62,8 @@ pub(super) struct Said {
 pub(super) enum Absence {
     /// The name is there, without such records.
     NoData,
-    /// The same without the SOA record that would make it certain (RFC 2308 section 2.2).
+    /// The same without the SOA record that would make it certain (RFC 2308 section 2.2), or that the end of an alias
+    /// is not there, without such a record.
     Empty,
     /// There is no such name.
     NoName,
@@ -87,11 +90,12 @@ impl Said {
         // in a circle, the end is an alias as well
         let is_alias = |record: &Record| record.record_type() == RecordType::CNAME && record.name == name;
         let has_aliases = name != *query.name() || response.answers.iter().any(is_alias);
+        let has_soa = response.authorities.iter().any(is_soa);
         let absence = match () {
-            () if exists && has_aliases && !response.authorities.iter().any(is_soa) => Absence::CutShort,
+            () if exists && has_aliases && !has_soa => Absence::CutShort,
             () if has(RecordType::NS) && !has(RecordType::SOA) => Absence::Referral,
             () if exists && has(RecordType::SOA) => Absence::NoData,
-            () if exists => Absence::Empty,
+            () if exists || has_aliases && !has_soa => Absence::Empty,
             () => Absence::NoName,
         };
         let seconds = if records.is_empty() {
@@ -102,6 +106,7 @@ impl Said {
         Self {
             is_proven: response.authentic_data,
             absence,
+            has_soa,
             name,
             records,
             ttl: Duration::from_secs(seconds.unwrap_or(0).into()),
@@ -114,7 +119,11 @@ impl Said {
 
     /// The same where an alias led to it that another answer ends with.
     fn after(&self, alias: &Self) -> Self {
-        Self { is_proven: self.is_proven && alias.is_proven, ..self.clone() }
+        let absence = match self.absence {
+            Absence::NoName if !self.has_soa => Absence::Empty,
+            absence => absence,
+        };
+        Self { is_proven: self.is_proven && alias.is_proven, absence, ..self.clone() }
     }
 }
 

@@ -72,6 +72,24 @@ async fn an_answer_without_records_and_without_a_soa_record_leaves_doubt() {
 }
 
 #[tokio::test]
+async fn an_end_of_aliases_that_is_not_there_leaves_doubt_without_a_soa_record() {
+    let zone = FakeDns::start().await;
+    zone.set_ttl(60);
+    zone.set_cname("gone.test", "missing.test");
+    let dns = Dns::with_server(zone.addr);
+    for dns in [dns.clone(), dns.validating()] {
+        for cuts in [false, true] {
+            zone.set_cuts_aliases(cuts);
+            zone.set_without_soa(true);
+            assert_eq!(dns.route("gone.test", 1).await, Route::Doubtful, "{cuts}");
+            assert_eq!(dns.route("missing.test", 1).await, Route::Nowhere, "{cuts}");
+            zone.set_without_soa(false);
+            assert_eq!(dns.route("gone.test", 1).await, Route::Nowhere, "{cuts}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_at_the_end_of_aliases_is_known_or_not() {
     let zone = FakeDns::start().await;
     zone.set_ttl(60);

@@ -44,6 +44,8 @@ struct Zone {
     delay: Duration,
     /// Whether answers have the first alias of a name alone.
     cuts_aliases: bool,
+    /// Whether no answer has a SOA record beside it.
+    without_soa: bool,
     /// How many seconds an answer may be kept.
     ttl: u32,
     /// Zones that are signed, and zones below them that are not.
@@ -167,6 +169,11 @@ impl FakeDns {
     /// Answers with the first alias of a name alone, and leaves it to whoever asks to follow it, or follows them again.
     pub fn set_cuts_aliases(&self, cuts: bool) {
         self.zone.lock().unwrap().cuts_aliases = cuts;
+    }
+
+    /// Leaves out the SOA record by which it is certain that something is not there, or has it again.
+    pub fn set_without_soa(&self, without: bool) {
+        self.zone.lock().unwrap().without_soa = without;
     }
 
     /// Answers questions about a name with SERVFAIL until it is set or removed.
@@ -308,7 +315,9 @@ fn answer(zone: &Mutex<Zone>, query: &Query) -> Option<Vec<u8>> {
     }
     let mut message = query.head(code, u16::try_from(records.len()).unwrap(), false);
     message.extend(records.concat());
-    if records.is_empty() && zone.ttl > 0 {
+    if zone.without_soa {
+        // nothing says for how long it may be kept
+    } else if records.is_empty() && zone.ttl > 0 {
         add_authority(&mut message, &authority(&query.name, zone.ttl));
     } else if has_no_more(&zone, &name, query) {
         add_authority(&mut message, &authority(&name, zone.ttl));

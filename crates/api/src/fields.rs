@@ -49,8 +49,9 @@ fn pattern(format: &str) -> String {
         "plain-name" => format!(r"^[^{HIDDEN}]*[^\s{HIDDEN}][^{HIDDEN}]*$"),
         "plain-text" => format!("^[^{HIDDEN}]*$"),
         "site" => {
-            const DOMAIN: &str = r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?";
-            format!(r"^{DOMAIN}(\+{DOMAIN}){{0,3}}$")
+            const LABEL: &str = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?";
+            let domain = format!(r"{LABEL}(\.{LABEL})*\.?");
+            format!(r"^{domain}(\+{domain}){{0,2}}(\+[0-9A-Fa-f]{{16}})?$")
         }
         "language" => "^[a-z]{2}(-[A-Z]{2})?$".into(),
         _ => r"^[^\u0000]*$".into(),

@@ -2,6 +2,7 @@
 //! that it is given up.
 
 use std::collections::HashMap;
+use std::net::Ipv4Addr;
 
 use crate::audit::Actor;
 use crate::ids::{InterventionId, ProjectNumber};
@@ -10,8 +11,10 @@ use crate::time::Timestamp;
 
 /// The longest name of a domain or a site, in bytes.
 pub const MAX_NAME: usize = 253;
-/// Most names in that of a site.
-const MAX_NAMES: usize = 4;
+/// Most names in that of a site. Where it has more, a sum of all of them follows.
+const MAX_NAMES: usize = 3;
+/// How many hexadecimal digits that sum has.
+const SUM_DIGITS: usize = 16;
 /// The longest label of a name, in bytes.
 const MAX_LABEL: usize = 63;
 /// The longest reason, in characters.
@@ -107,20 +110,35 @@ impl Scope {
 }
 
 /// The name of a site, as the log and reasons of waiting mail give it: the domain that its mail servers are in, or
-/// several that `+` joins. In lower case and without final dots; `None` for what no site can be named.
+/// several that `+` joins, each once and in their order. In lower case and without final dots; `None` for what no site
+/// can be named.
 pub fn site_name(text: &str) -> Option<String> {
-    let names: Vec<String> = text.split('+').map(name_of_servers).collect::<Option<_>>()?;
+    let mut names: Vec<String> = text.split('+').map(name_of_servers).collect::<Option<_>>()?;
+    let has_sum = names.len() == MAX_NAMES + 1 && names.last().is_some_and(|last| is_sum(last));
+    let sum = if has_sum { names.pop() } else { None };
+    names.sort_unstable();
+    names.dedup();
+    let is_site = if has_sum { names.len() == MAX_NAMES } else { names.len() <= MAX_NAMES };
+    names.extend(sum);
     let name = names.join("+");
-    (names.len() <= MAX_NAMES && name.len() <= MAX_NAME).then_some(name)
+    (is_site && name.len() <= MAX_NAME).then_some(name)
+}
+
+fn is_sum(text: &str) -> bool {
+    text.len() == SUM_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The domain that mail servers are in. In private networks that can be a name that nobody can register, and of one
 /// label.
 fn name_of_servers(text: &str) -> Option<String> {
     let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+    (name.split('.').all(is_label) && name.parse::<Ipv4Addr>().is_err()).then_some(name)
+}
+
+fn is_label(label: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    let is_label = |label: &str| (1..=MAX_LABEL).contains(&label.len()) && label.bytes().all(is_letter);
-    name.split('.').all(is_label).then_some(name)
+    let is_whole = !label.starts_with('-') && !label.ends_with('-');
+    (1..=MAX_LABEL).contains(&label.len()) && is_whole && label.bytes().all(is_letter)
 }
 
 /// All interventions that are in force, by what they are found by.
@@ -290,9 +308,14 @@ mod tests {
             ("google.com", "google.com"),
             ("Mail.Protection.Outlook.COM.", "mail.protection.outlook.com"),
             ("a.example.+B.example", "a.example+b.example"),
+            ("b.test+A.test", "a.test+b.test"),
+            ("b.test+a.test+B.test+a.test.", "a.test+b.test"),
             ("a.test+b.test+c.test+0123456789abcdef", "a.test+b.test+c.test+0123456789abcdef"),
+            ("c.test+b.test+a.test+0123456789ABCDEF", "a.test+b.test+c.test+0123456789abcdef"),
+            ("b.test+0123456789abcdef", "0123456789abcdef+b.test"),
             ("xn--bcher-kva.example", "xn--bcher-kva.example"),
             ("mail_host", "mail_host"),
+            ("_a-b_.example", "_a-b_.example"),
             ("2.1", "2.1"),
         ] {
             assert_eq!(site_name(given).as_deref(), Some(name));
@@ -306,7 +329,14 @@ mod tests {
             "a.example..",
             "+a.example",
             "a.example+",
-            "a+b+c+d+e",
+            "a+b+c+d",
+            "a+b+c+d+0123456789abcdef",
+            "a+b+b+0123456789abcdef",
+            "-",
+            "-a.example",
+            "a.example-",
+            "1.2.3.4",
+            "a.example+1.2.3.4.",
             "a.example  by=operator",
             "a.example\n",
             "bücher.example",

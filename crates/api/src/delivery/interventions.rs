@@ -121,7 +121,8 @@ pub(crate) async fn list(
 /// Pause mail, or give it up
 ///
 /// Mail of the project that waits, for a domain or a site or all of it, waits on until the intervention is ended, or is given
-/// up. What is being handed over is handed over.
+/// up. What is being handed over is handed over. A pause of the same mail that is in force already is not made again,
+/// but returned as it is.
 #[utoipa::path(post, path = "/delivery/interventions", tag = "Emails", operation_id = "intervene", security(("secretKey" = []), ("session" = [])),
     request_body = Intervene,
     responses(
@@ -141,8 +142,10 @@ pub(crate) async fn add(
     let site = body.site.and_then(|site| site_name(&site.0));
     let scope = Scope { project: None, domain, site };
     let wanted = Wanted { kind, scope, transport: None, reason: body.reason.map(|reason| reason.0) };
-    let made = app.intervene_for(&project, &caller.actor, wanted).await?;
-    Ok((StatusCode::CREATED, Json(InterventionView::new(made, 0, true))))
+    let (made, waiting) = app.intervene_for(&project, &caller.actor, wanted).await?;
+    // it may be another's
+    let sees_names = caller.holder.may(Capability::ReadAudit) || made.created_by == caller.actor.to_string();
+    Ok((StatusCode::CREATED, Json(InterventionView::new(made, waiting, sees_names))))
 }
 
 /// The end of an intervention.

@@ -61,17 +61,23 @@ impl App {
         self.store_intervention(wanted, Actor::Operator, MOST).await
     }
 
-    /// Notes what a project wants done with its own mail.
+    /// Notes what a project wants done with its own mail. Returns it with how many mails wait for it.
     pub async fn intervene_for(
         &self,
         project: &Project,
         actor: &Actor,
         wanted: Wanted,
-    ) -> Result<Intervention> {
+    ) -> Result<(Intervention, i64)> {
         let scope = Scope { project: Some(project.number), ..wanted.scope };
-        self.store_intervention(Wanted { scope, ..wanted }, actor.clone(), MOST_OF_PROJECT).await
+        let wanted = Wanted { scope, ..wanted };
+        let made = self.store_intervention(wanted, actor.clone(), MOST_OF_PROJECT).await?;
+        let (project, id) = (project.number, made.id);
+        let waiting = self.read(body!(async |rx| store::waiting(rx, project, id, COUNTED).await)).await?;
+        Ok((made, waiting))
     }
 
+    /// Stores what is wanted. Where the same is in force already, nothing is stored, and that is returned. What is
+    /// given up depends on the time at which that was wanted, so it is never the same.
     async fn store_intervention(&self, wanted: Wanted, actor: Actor, most: usize) -> Result<Intervention> {
         let now = self.0.clock.now();
         let new = Intervention {
@@ -86,7 +92,12 @@ impl App {
             ended_at: None,
         };
         let stored = new.clone();
-        self.write(body!(async |tx| {
+        let in_force = self.write(body!(async |tx| {
+            if stored.kind != InterventionKind::Expire
+                && let Some(same) = store::same(tx, &stored).await?
+            {
+                return Ok(Some(same));
+            }
             let (of_operator, of_projects) = store::counts(tx).await?;
             let known = match stored.scope.project {
                 Some(project) if !stored.is_of_operator() => {
@@ -110,9 +121,11 @@ impl App {
             if let Some(project) = stored.scope.project {
                 audit::record(tx, project, &actor, &entry(Action::InterventionMade, &stored), now).await?;
             }
-            Ok(())
-        }))
-        .await?;
+            Ok(None)
+        }));
+        if let Some(same) = in_force.await? {
+            return Ok(same);
+        }
         let Scope { project, domain, site } = &new.scope;
         tracing::info!(id = %new.id, kind = new.kind.as_str(), project = project.map(|project| project.0),
             domain = domain.as_deref(), site = site.as_deref(), by = new.created_by, "mail is intervened in");

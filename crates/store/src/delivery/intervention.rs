@@ -76,6 +76,28 @@ pub async fn get(rx: &mut Rx<'_>, id: InterventionId) -> Result<Option<Intervent
     rx.optional(format!("select {COLUMNS} from interventions where id = $1"), args![id], read).await
 }
 
+/// One in force that does the same with the same mail, and is of the operator where the other is.
+pub async fn same(rx: &mut Rx<'_>, other: &Intervention) -> Result<Option<Intervention>> {
+    let Scope { project, domain, site } = &other.scope;
+    let found = rx
+        .all(
+            format!(
+                "select {COLUMNS} from interventions where ended_at is null and kind = $1 and coalesce(project, 0) = $2 \
+                 and coalesce(domain, '') = $3 and coalesce(site, '') = $4 and coalesce(transport, '') = $5 order by id"
+            ),
+            args![
+                other.kind.as_str(),
+                project.map_or(0, |project| project.0),
+                domain.as_deref().unwrap_or_default(),
+                site.as_deref().unwrap_or_default(),
+                other.transport.as_deref().unwrap_or_default(),
+            ],
+            read,
+        )
+        .await?;
+    Ok(found.into_iter().find(|one| one.is_of_operator() == other.is_of_operator()))
+}
+
 /// Stores one.
 pub async fn add(tx: &mut Tx<'_>, new: &Intervention) -> Result<()> {
     tx.execute_one(

@@ -51,7 +51,7 @@ pub(crate) enum DomainsCommand {
     Allow {
         /// The domain.
         domain: String,
-        /// Allow it although it is that of a provider of mailboxes, or one below which everybody registers names.
+        /// Allow it although it is that of a provider of mailboxes, or one below which others have their names.
         #[arg(long)]
         even_so: bool,
     },

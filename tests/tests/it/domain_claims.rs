@@ -165,6 +165,8 @@ one_engine! {
             ("gmail.com", "mailbox_provider", "gmail.com is a provider of mailboxes"),
             ("Outlook.com", "mailbox_provider", "outlook.com is a provider of mailboxes"),
             ("news.gmx.de", "mailbox_provider", "gmx.de is a provider of mailboxes"),
+            ("mailbox.org", "mailbox_provider", "mailbox.org is a provider of mailboxes"),
+            ("duck.com", "mailbox_provider", "duck.com is a provider of mailboxes"),
             ("co.uk", "public_suffix", "Everybody can register names below co.uk."),
             ("com.br", "public_suffix", "Everybody can register names below com.br."),
         ] {
@@ -172,6 +174,11 @@ one_engine! {
             assert!(text(&issue["message"]).starts_with(why) && issue["code"] == code, "{domain}: {issue}");
         }
         add(&app, "shop.co.uk").await.assert_status(201);
+        // others have names below it
+        let refused = app.try_run(&["domains", "allow", "github.io"]).await;
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains("the names below github.io are those of others"), "{said}");
+        app.run(&["domains", "allow", "github.io", "--even-so"]).await;
         // the operator may know better
         let made = app.bootstrap("Provider", "mail.com").await;
         assert_eq!(made.from, "hello@mail.com");

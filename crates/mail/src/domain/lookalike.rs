@@ -46,6 +46,11 @@ pub fn is_public_suffix(name: &DomainName) -> bool {
         .is_some_and(|suffix| suffix.typ() == Some(Type::Icann) && suffix == name.as_str())
 }
 
+/// Whether the names right below a name are others' own: it is a public suffix, or a private one such as `github.io`.
+pub fn is_shared_suffix(name: &DomainName) -> bool {
+    psl::suffix_str(name.as_str()) == Some(name.as_str())
+}
+
 /// A registered domain, as it is compared with others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Likeness {
@@ -132,6 +137,21 @@ mod tests {
             ("shop.example", false),
         ] {
             assert_eq!(is_public_suffix(&name(text)), is_suffix, "{text}");
+        }
+    }
+
+    #[test]
+    fn suffixes_below_which_names_are_others_own_are_known() {
+        for (text, is_suffix) in [
+            ("co.uk", true),
+            ("github.io", true),
+            ("s3.amazonaws.com", true),
+            ("shop.github.io", false),
+            ("amazonaws.com", false),
+            ("example.com", false),
+            ("shop.example", false),
+        ] {
+            assert_eq!(is_shared_suffix(&name(text)), is_suffix, "{text}");
         }
     }
 

@@ -46,6 +46,8 @@ const DISPOSABLE: &str = include_str!("data/disposable.txt");
 const PERSONAL: &str = include_str!("data/personal.txt");
 const ALIAS: &str = include_str!("data/alias.tsv");
 const ROLE: &str = include_str!("data/role.txt");
+/// Providers of paid mailboxes that the list of private persons' domains does not have.
+const PAID: [&str; 2] = ["hey.com", "mailbox.org"];
 
 /// The services of `alias.tsv`, by domain.
 static ALIASES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
@@ -120,10 +122,11 @@ impl Lists {
         &self.personal
     }
 
-    /// The provider of mailboxes for private persons that a domain belongs to, or is below: nobody else can publish anything
-    /// there.
+    /// The provider of mailboxes, or of addresses that hide others, that a domain belongs to, or is below: nobody else
+    /// can publish anything there.
     pub fn provider_of<'a>(&'a self, domain: &'a str) -> Option<&'a str> {
-        self.personal_entry(domain)
+        let is_provider = |name: &&str| PAID.contains(name) || ALIASES.contains_key(*name);
+        self.personal_entry(domain).or_else(|| suffixes(domain).find(is_provider))
     }
 
     /// The entry of the disposable domains that a domain is under.
@@ -225,6 +228,16 @@ mod tests {
         }
         assert_eq!(Lists::alias_service("appleid.com"), None);
         assert_eq!(Lists::alias_service("startmail.com"), None);
+    }
+
+    #[test]
+    fn domains_of_providers_are_known_whatever_they_give() {
+        let lists = Lists::default();
+        for provider in ["gmail.com", "posteo.de", "mailbox.org", "hey.com", "duck.com"] {
+            let below = format!("news.{provider}");
+            assert_eq!(lists.provider_of(&below), Some(provider));
+        }
+        assert_eq!(lists.provider_of("shop.example"), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use mailwright_core::address::DomainName;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
-use mailwright_mail::domain::lookalike::{Likeness, is_public_suffix};
+use mailwright_mail::domain::lookalike::{Likeness, is_public_suffix, is_shared_suffix};
 use mailwright_store::body;
 use mailwright_store::sending::domain_claim;
 
@@ -67,10 +67,11 @@ impl App {
 
     /// Why a name is not one that somebody should be let to add, in words for the operator.
     pub fn why_nobodys_own(&self, name: &DomainName) -> Option<String> {
-        Some(match self.commons(name)? {
-            Commons::PublicSuffix => format!("everybody can register names below {name}"),
-            Commons::Mailboxes(provider) => format!("{provider} is a provider of mailboxes"),
-        })
+        match self.commons(name) {
+            Some(Commons::PublicSuffix) => Some(format!("everybody can register names below {name}")),
+            Some(Commons::Mailboxes(provider)) => Some(format!("{provider} is a provider of mailboxes")),
+            None => is_shared_suffix(name).then(|| format!("the names below {name} are those of others")),
+        }
     }
 
     /// Lets projects add a name, and those below it, whatever it looks like. False where they may already.
@@ -99,13 +100,14 @@ impl App {
     }
 }
 
-/// A name and those above it that somebody owns. One below which everybody registers names stands for itself alone.
+/// A name and those above it that somebody owns with what is below. One below which others have their names stands for
+/// itself alone.
 fn with_those_above(name: &DomainName) -> Vec<String> {
     let mut names = vec![name.to_string()];
     let mut rest = name.as_str();
     while let Some((_, above)) = rest.split_once('.') {
         match DomainName::parse(above) {
-            Some(above) if !is_public_suffix(&above) => names.push(above.to_string()),
+            Some(above) if !is_shared_suffix(&above) => names.push(above.to_string()),
             _ => break,
         }
         rest = above;
@@ -133,5 +135,7 @@ mod tests {
         assert_eq!(above("a.shop.co.uk"), ["a.shop.co.uk", "shop.co.uk"]);
         assert_eq!(above("shop.example"), ["shop.example"]);
         assert_eq!(above("co.uk"), ["co.uk"]);
+        assert_eq!(above("a.shop.github.io"), ["a.shop.github.io", "shop.github.io"]);
+        assert_eq!(above("github.io"), ["github.io"]);
     }
 }

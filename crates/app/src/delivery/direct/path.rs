@@ -1,10 +1,11 @@
 //! The mail servers that the mail of a domain goes to, and what connections to them have to be like.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use mailwright_mail::route::MailServer;
 
-use super::site::Idle;
+use super::site::{Idle, ServerSet};
 
 /// The mail servers of a destination.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub(in crate::delivery) struct Path {
     pub(in crate::delivery) site: Arc<str>,
     /// The best first, equally good ones by name.
     pub(in crate::delivery) servers: Vec<MailServer>,
+    /// Tells these servers from others of the site.
+    pub(super) set: ServerSet,
     /// What connections to them have to be like.
     pub(in crate::delivery) need: Need,
     /// Whether TLSA records of the servers count beside that: DNSSEC proves that mail for the domain goes to them.
@@ -40,6 +43,12 @@ pub(in crate::delivery) enum Need {
 }
 
 impl Path {
+    pub(super) fn new(site: Arc<str>, Found { servers, need, minds_tlsa }: Found) -> Self {
+        let mut hasher = DefaultHasher::new();
+        servers.hash(&mut hasher);
+        Self { site, servers, set: ServerSet(hasher.finish()), need, minds_tlsa }
+    }
+
     /// Whether a connection to a server will do. One that was opened without a look at TLSA records that count now will
     /// not; one that was is as good for those for whom they do not count.
     pub(super) fn takes(&self, idle: &Idle<impl Sized>) -> bool {

@@ -166,8 +166,7 @@ impl<L> Sites<L> {
         let name: Arc<str> = site(&found.servers).into();
         let limits = found.servers.first().map_or(Limits::UNKNOWN, |best| limits_of(&best.host));
         self.known.entry(Arc::clone(&name)).or_insert_with(|| Site::new(limits));
-        let Found { servers, need, minds_tlsa } = found.clone();
-        let path = Arc::new(Path { site: name, servers, need, minds_tlsa });
+        let path = Arc::new(Path::new(name, found.clone()));
         let destination = self.number(Target::To(path));
         self.numbers.insert(found, destination);
         destination

@@ -3,12 +3,13 @@ use mailwright_core::pacing::reply::Signal;
 use mailwright_core::pacing::{Grant, PaceReason, Report, Wait};
 
 use super::super::path::Need;
-use super::super::site::Delay;
+use super::super::site::{Delay, ServerSet};
 use super::*;
 use crate::delivery::flows::Flow;
 use mailwright_mail::route::MailServer;
 
 const NOW: Timestamp = Timestamp(1_000_000);
+const SET: ServerSet = ServerSet(1);
 
 fn after(seconds: u64) -> Timestamp {
     NOW.plus(Duration::from_secs(seconds))
@@ -183,7 +184,7 @@ fn a_site_that_cannot_be_reached_is_tried_by_one_mail_at_a_time() {
     brought(sites.begin(one, NOW));
     assert_eq!(sites.admits(one, after(2)), Err(None), "the other mails wait for the try");
     sites.opened(one, "host.test");
-    sites.site("host.test").unwrap().reached(Delay::Short, NOW);
+    sites.site("host.test").unwrap().reached(SET, Delay::Short, NOW);
     sites.settled(one, "host.test");
     assert_eq!(sites.admits(one, after(2)), Ok(()));
 }
@@ -201,7 +202,7 @@ fn servers_that_one_domain_names_say_nothing_of_the_others_of_their_site() {
         assert_eq!(sites.admits(*destination, NOW), Err(Some(after(2))));
     }
     assert_eq!(sites.admits(good, NOW), Ok(()));
-    sites.site("host.test").unwrap().reached(Delay::Short, NOW);
+    sites.site("host.test").unwrap().reached(SET, Delay::Short, NOW);
     for _ in 0..3 {
         sites.unreachable(bad[2], "host.test", "no answer", NOW);
     }
@@ -341,7 +342,7 @@ fn sites_that_do_not_answer_leave_half_of_the_connections_to_those_that_do() {
     }
     let good = known(&mut sites, "good.test", &["mx.good.test"]);
     grant(&mut sites, "good.test", 10, 5);
-    sites.site("good.test").unwrap().reached(Delay::Short, NOW);
+    sites.site("good.test").unwrap().reached(SET, Delay::Short, NOW);
     let project = ProjectNumber(1);
     brought(sites.begin_of(project, silent[0], NOW));
     brought(sites.begin_of(project, silent[1], NOW));
@@ -359,7 +360,7 @@ fn a_site_that_loses_every_mail_is_tried_ever_more_rarely() {
     let mut pauses = Vec::new();
     for _ in 0..6 {
         // the envelope is taken, and the connection lost after the content
-        sites.site("host.test").unwrap().reached(Delay::Short, now);
+        sites.site("host.test").unwrap().reached(SET, Delay::Short, now);
         sites.unreachable(one, "host.test", "lost", now);
         if let Some((until, _)) = sites.rests(one, now) {
             pauses.push(until.since(now).as_secs());

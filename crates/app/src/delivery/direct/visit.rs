@@ -85,7 +85,7 @@ impl Visit {
         let mut sites = self.direct.sites();
         sites.settled(self.flow.destination, &self.path.site);
         if let Some(site) = sites.site(&self.path.site) {
-            site.reached(self.delay, now);
+            site.reached(self.path.set, self.delay, now);
         }
         if self.standing != Standing::Hangs {
             sites.count_as(self.flow.project, &mut self.standing, Standing::Proven);
@@ -129,7 +129,7 @@ impl Visit {
         }
         let mut sites = self.direct.sites();
         sites.count_as(self.flow.project, &mut self.standing, Standing::Hangs);
-        let is_news = sites.site(&self.path.site).is_some_and(|site| site.waits(now));
+        let is_news = sites.site(&self.path.site).is_some_and(|site| site.waits(self.path.set, now));
         drop(sites);
         self.direct.changed.notify_one();
         is_news
@@ -231,7 +231,7 @@ impl Drop for Visit {
         if self.delay == Delay::Long
             && let Some(site) = sites.site(&self.path.site)
         {
-            site.waited();
+            site.waited(self.path.set);
         }
         if !self.is_tried
             && let Some(site) = sites.site(&self.path.site)

@@ -3,23 +3,23 @@
 use mailwright_core::time::Timestamp;
 
 use super::Site;
-use super::trust::{Delay, Standing};
+use super::trust::{Delay, ServerSet, Standing};
 
 impl<L> Site<L> {
-    /// The site said what became of a mail, after it had us wait for so long.
-    pub(in crate::delivery::direct) fn reached(&mut self, delay: Delay, now: Timestamp) {
+    /// Servers of the site said what became of a mail, after they had us wait for so long.
+    pub(in crate::delivery::direct) fn reached(&mut self, set: ServerSet, delay: Delay, now: Timestamp) {
         self.heard(now);
-        self.trust.settled(delay, now);
+        self.trust.settled(set, delay, now);
     }
 
-    /// An answer is awaited for long. Returns whether it is news that the site hangs.
-    pub(in crate::delivery::direct) fn waits(&mut self, now: Timestamp) -> bool {
-        self.trust.waits(now)
+    /// An answer of servers of the site is awaited for long. Returns whether it is news that they hang.
+    pub(in crate::delivery::direct) fn waits(&mut self, set: ServerSet, now: Timestamp) -> bool {
+        self.trust.waits(set, now)
     }
 
     /// The conversation in which it was has ended.
-    pub(in crate::delivery::direct) fn waited(&mut self) {
-        self.trust.waited();
+    pub(in crate::delivery::direct) fn waited(&mut self, set: ServerSet) {
+        self.trust.waited(set);
     }
 
     /// Whether it has answered lately, be it an envelope.
@@ -27,16 +27,21 @@ impl<L> Site<L> {
         !self.reach.has_failed() && self.trust.is_heard(now)
     }
 
-    /// How it is known to answer.
-    pub(in crate::delivery::direct) fn standing(&self, now: Timestamp) -> Standing {
-        match self.trust.standing(self.conversations(), now) {
+    /// How servers of it are known to answer, given how many conversations there are with them.
+    pub(in crate::delivery::direct) fn standing(
+        &self,
+        set: ServerSet,
+        conversations: usize,
+        now: Timestamp,
+    ) -> Standing {
+        match self.trust.standing(set, conversations, now) {
             Standing::Proven | Standing::Answers if self.reach.has_failed() => Standing::Unknown,
             standing => standing,
         }
     }
 
-    /// Whether it lets us wait for its answers.
+    /// Whether it lets us wait for its answers, whichever of its servers mail goes to.
     pub(in crate::delivery::direct) fn hangs(&self, now: Timestamp) -> bool {
-        self.standing(now) == Standing::Hangs
+        self.trust.hangs(now)
     }
 }

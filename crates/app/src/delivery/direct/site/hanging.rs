@@ -1,4 +1,4 @@
-//! Whether a site hangs: it lets us wait for its answers. `sites/hanging.rs` has what follows.
+//! Whether servers of a site hang: they let us wait for their answers. `sites/hanging.rs` has what follows.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use mailwright_core::time::Timestamp;
 /// How long it is remembered that a site hung, unless it answers soon before.
 const HANGS_FOR: Duration = Duration::from_hours(1);
 
-/// What is known of whether a site hangs.
+/// What is known of whether servers hang.
 #[derive(Debug, Default)]
 pub(in crate::delivery::direct) struct Hanging {
     /// Conversations with it in which an answer is awaited for long, until they end.
@@ -25,6 +25,11 @@ impl Hanging {
         is_news
     }
 
+    /// Conversations in which an answer is awaited for long.
+    pub(in crate::delivery::direct) fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
     /// The conversation in which it was has ended.
     pub(in crate::delivery::direct) fn waited(&mut self) {
         self.waiting = self.waiting.saturating_sub(1);
@@ -37,8 +42,8 @@ impl Hanging {
 
     /// Whether it hangs, given how many conversations there are. That it answers one of them soon is nothing while most
     /// wait: whoever owns it could answer one in ten.
-    pub(in crate::delivery::direct) fn hangs(&self, conversations: u32, now: Timestamp) -> bool {
-        self.is_remembered(now) || self.waiting > conversations / 2
+    pub(in crate::delivery::direct) fn hangs(&self, conversations: usize, now: Timestamp) -> bool {
+        self.is_remembered(now) || self.waiting as usize > conversations / 2
     }
 
     /// Whether it is remembered that it hung.

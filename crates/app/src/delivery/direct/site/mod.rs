@@ -19,7 +19,7 @@ use mailwright_core::time::Timestamp;
 
 pub(super) use self::reach::Reach;
 use self::trust::Trust;
-pub(super) use self::trust::{Delay, Standing};
+pub(super) use self::trust::{Delay, ServerSet, Standing};
 use crate::delivery::next_hop::Meter;
 use crate::delivery::site_metrics::{SiteFigures, SiteState};
 
@@ -141,13 +141,14 @@ impl<L> Site<L> {
         if now >= self.grant.until || self.grant.mails == 0 {
             return Err(self.wait.map(|wait| wait.until).filter(|until| *until > now));
         }
-        let is_free = !self.idle.is_empty() || self.open < self.grant.connections;
+        let is_free = !self.idle.is_empty() || self.has_room();
         if is_free { Ok(()) } else { Err(None) }
     }
 
-    /// Whether a further connection may be opened.
+    /// Whether a further connection may be opened. One whose answer is awaited for long does not count: the servers that it
+    /// goes to must not keep mail from the other servers of the site.
     pub(super) fn has_room(&self) -> bool {
-        self.open < self.grant.connections
+        self.used() < self.grant.connections
     }
 
     /// A mail is brought there from now on.
@@ -177,9 +178,13 @@ impl<L> Site<L> {
         if self.grant.is_wanted && self.busy_since.is_none() { GIVEN_BACK_AFTER } else { IDLE }
     }
 
+    fn used(&self) -> u32 {
+        self.open.saturating_sub(self.trust.waiting())
+    }
+
     /// Whether there are more connections than granted.
     pub(super) fn is_over(&self, now: Timestamp) -> bool {
-        now < self.grant.until && self.open > self.grant.connections
+        now < self.grant.until && self.used() > self.grant.connections
     }
 
     /// The site answered an envelope.

@@ -1,5 +1,6 @@
 //! How a site is known to answer, by what it did lately.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use mailwright_core::time::Timestamp;
@@ -36,6 +37,14 @@ pub(in crate::delivery::direct) enum Delay {
     Long,
 }
 
+/// A set of servers of a site, told from others by a sum of their names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::delivery::direct) struct ServerSet(pub(in crate::delivery::direct) u64);
+
+/// So many sets of servers that hang speak for their site. Fewer do where no mail was settled soon for so long.
+const HUNG: usize = 3;
+const OTHERS_LATELY: Duration = Duration::from_mins(1);
+
 /// What a site did lately.
 #[derive(Debug, Default)]
 pub(super) struct Trust {
@@ -43,9 +52,13 @@ pub(super) struct Trust {
     heard_at: Option<Timestamp>,
     /// When it last said what became of a mail.
     settled_at: Option<Timestamp>,
+    /// When it last did so soon.
+    soon_at: Option<Timestamp>,
     /// Mails settled soon, one after the other.
     proof: u32,
-    hanging: Hanging,
+    /// What is known of this is known of a set of servers: whoever has a name at a hoster could hold up its other
+    /// customers' mail otherwise.
+    hanging: HashMap<ServerSet, Hanging>,
 }
 
 impl Trust {
@@ -62,39 +75,58 @@ impl Trust {
         self.heard_at = Some(now);
     }
 
-    /// Whether it is remembered that it hung.
+    /// Whether it is remembered that servers of it hung.
     pub(super) fn remembers_hanging(&self, now: Timestamp) -> bool {
-        self.hanging.is_remembered(now)
+        self.hanging.values().any(|hanging| hanging.is_remembered(now))
+    }
+
+    /// Conversations in which an answer is awaited for long.
+    pub(super) fn waiting(&self) -> u32 {
+        self.hanging.values().map(Hanging::waiting).sum()
     }
 
     /// It said what became of a mail.
-    pub(super) fn settled(&mut self, delay: Delay, now: Timestamp) {
+    pub(super) fn settled(&mut self, set: ServerSet, delay: Delay, now: Timestamp) {
         if delay != Delay::Short || !is_lately(self.settled_at, now) {
             self.proof = 0;
         }
         self.settled_at = Some(now);
         if delay == Delay::Short {
             self.proof = self.proof.saturating_add(1);
+            self.soon_at = Some(now);
         }
-        if delay != Delay::Long {
-            self.hanging.answered_soon();
+        if delay != Delay::Long
+            && let Some(hanging) = self.hanging.get_mut(&set)
+        {
+            hanging.answered_soon();
         }
     }
 
-    /// Its answer is awaited for long. Returns whether it is news that it hangs.
-    pub(super) fn waits(&mut self, now: Timestamp) -> bool {
+    /// An answer of servers of it is awaited for long. Returns whether it is news that they hang.
+    pub(super) fn waits(&mut self, set: ServerSet, now: Timestamp) -> bool {
         self.proof = 0;
-        self.hanging.waits(now)
+        self.hanging.retain(|_, hanging| hanging.waiting() > 0 || hanging.is_remembered(now));
+        self.hanging.entry(set).or_default().waits(now)
     }
 
     /// The conversation in which it was has ended.
-    pub(super) fn waited(&mut self) {
-        self.hanging.waited();
+    pub(super) fn waited(&mut self, set: ServerSet) {
+        if let Some(hanging) = self.hanging.get_mut(&set) {
+            hanging.waited();
+        }
     }
 
-    /// How it is known to answer, given how many conversations there are with it.
-    pub(super) fn standing(&self, conversations: u32, now: Timestamp) -> Standing {
-        if self.hanging.hangs(conversations, now) {
+    /// Whether it hangs as a whole: servers of it do, and no others have settled a mail soon lately; or many of them do.
+    pub(super) fn hangs(&self, now: Timestamp) -> bool {
+        let hung = self.hanging.values().filter(|hanging| hanging.is_remembered(now)).count();
+        let has_others = self.soon_at.is_some_and(|at| now.since(at) < OTHERS_LATELY);
+        hung >= HUNG || hung > 0 && !has_others
+    }
+
+    /// How servers of it are known to answer, given how many conversations there are with them.
+    pub(super) fn standing(&self, set: ServerSet, conversations: usize, now: Timestamp) -> Standing {
+        let hang = self.hanging.get(&set).is_some_and(|hanging| hanging.hangs(conversations, now));
+        if hang || self.hangs(now) {
             Standing::Hangs
         } else if !is_lately(self.settled_at, now) {
             Standing::Unknown
@@ -114,32 +146,58 @@ fn is_lately(at: Option<Timestamp>, now: Timestamp) -> bool {
 mod tests {
     use super::*;
 
+    const ONE: ServerSet = ServerSet(1);
+
+    #[test]
+    fn servers_that_hang_speak_for_themselves_while_others_of_their_site_settle_mail() {
+        let after = |seconds| Timestamp(1_000).plus(Duration::from_secs(seconds));
+        let mut trust = Trust::default();
+        assert!(trust.waits(ServerSet(2), after(0)));
+        assert_eq!(trust.standing(ONE, 0, after(0)), Standing::Hangs, "nothing else is known");
+        trust.settled(ONE, Delay::Short, after(1));
+        assert!(!trust.hangs(after(1)));
+        assert_eq!(trust.standing(ONE, 0, after(1)), Standing::Answers);
+        assert_eq!(trust.standing(ServerSet(2), 0, after(1)), Standing::Hangs);
+        assert!(trust.waits(ServerSet(3), after(2)));
+        assert_eq!((trust.waiting(), trust.standing(ONE, 0, after(2))), (2, Standing::Answers));
+        assert!(trust.hangs(after(61)), "no mail was settled for a minute");
+        trust.settled(ONE, Delay::Short, after(62));
+        assert!(trust.waits(ServerSet(4), after(63)));
+        assert_eq!(trust.standing(ONE, 0, after(63)), Standing::Hangs, "three speak for the site");
+        trust.settled(ServerSet(4), Delay::Slow, after(64));
+        assert_eq!(trust.standing(ONE, 0, after(64)), Standing::Answers);
+    }
+
     #[test]
     fn a_site_is_proven_by_several_mails_that_it_settled_soon() {
         let after = |seconds| Timestamp(1_000).plus(Duration::from_secs(seconds));
         let mut trust = Trust::default();
         trust.heard(after(0));
-        assert_eq!(trust.standing(1, after(0)), Standing::Unknown, "an envelope is no mail");
+        assert_eq!(trust.standing(ONE, 1, after(0)), Standing::Unknown, "an envelope is no mail");
         for mail in 0..5 {
-            trust.settled(Delay::Short, after(mail * 599));
-            assert_eq!(trust.standing(1, after(mail * 599)) == Standing::Proven, mail == 4);
+            trust.settled(ONE, Delay::Short, after(mail * 599));
+            assert_eq!(trust.standing(ONE, 1, after(mail * 599)) == Standing::Proven, mail == 4);
         }
         let last = 4 * 599;
-        assert_eq!(trust.standing(1, after(last + 600)), Standing::Unknown);
-        trust.settled(Delay::Short, after(last + 600));
-        assert_eq!(trust.standing(1, after(last + 600)), Standing::Answers, "what was before is long ago");
-        (0..4).for_each(|_| trust.settled(Delay::Short, after(last + 600)));
-        assert_eq!(trust.standing(1, after(last + 600)), Standing::Proven);
-        assert!(trust.waits(after(last + 601)));
-        assert_eq!(trust.standing(1, after(last + 601)), Standing::Hangs);
-        trust.settled(Delay::Long, after(last + 700));
-        trust.waited();
-        assert_eq!(trust.standing(0, after(last + 700)), Standing::Hangs, "it took its time");
-        trust.settled(Delay::Slow, after(last + 701));
-        assert_eq!(trust.standing(0, after(last + 701)), Standing::Answers);
-        (0..4).for_each(|_| trust.settled(Delay::Short, after(last + 702)));
-        assert_eq!(trust.standing(0, after(last + 702)), Standing::Answers, "a slow one is no proof");
-        trust.settled(Delay::Short, after(last + 702));
-        assert_eq!(trust.standing(0, after(last + 702)), Standing::Proven);
+        assert_eq!(trust.standing(ONE, 1, after(last + 600)), Standing::Unknown);
+        trust.settled(ONE, Delay::Short, after(last + 600));
+        assert_eq!(
+            trust.standing(ONE, 1, after(last + 600)),
+            Standing::Answers,
+            "what was before is long ago"
+        );
+        (0..4).for_each(|_| trust.settled(ONE, Delay::Short, after(last + 600)));
+        assert_eq!(trust.standing(ONE, 1, after(last + 600)), Standing::Proven);
+        assert!(trust.waits(ONE, after(last + 601)));
+        assert_eq!(trust.standing(ONE, 1, after(last + 601)), Standing::Hangs);
+        trust.settled(ONE, Delay::Long, after(last + 700));
+        trust.waited(ONE);
+        assert_eq!(trust.standing(ONE, 0, after(last + 700)), Standing::Hangs, "it took its time");
+        trust.settled(ONE, Delay::Slow, after(last + 701));
+        assert_eq!(trust.standing(ONE, 0, after(last + 701)), Standing::Answers);
+        (0..4).for_each(|_| trust.settled(ONE, Delay::Short, after(last + 702)));
+        assert_eq!(trust.standing(ONE, 0, after(last + 702)), Standing::Answers, "a slow one is no proof");
+        trust.settled(ONE, Delay::Short, after(last + 702));
+        assert_eq!(trust.standing(ONE, 0, after(last + 702)), Standing::Proven);
     }
 }

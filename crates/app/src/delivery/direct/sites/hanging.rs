@@ -3,8 +3,11 @@
 //! Such a wait must not be cut short. RFC 5321 section 4.5.3.2 asks for minutes, ten of them after the end of the
 //! content, and who gives up sooner than the server may send the mail twice. So what is bounded is how many begin:
 //!
-//! - An answer that is awaited for half a minute **is awaited for long**; its site **hangs** until it answers a mail
-//!   sooner than that, for an hour at most, and while most of its conversations are such.
+//! - An answer that is awaited for half a minute **is awaited for long**; the servers of the domain **hang** until they
+//!   answer a mail sooner than that, for an hour at most, and while most conversations with them are such. Where other
+//!   servers of the site settle mail soon meanwhile, three sets that hang speak for the site, as it hangs as a whole
+//!   where none does. Conversations that are awaited for long do not count among the connections that the site may
+//!   have: the mail for its other servers goes on.
 //! - Conversations in which an answer is awaited for long, and all that begin with a site that hangs, are a quarter of
 //!   all connections together. While there are so many, a site that hangs gets no further one; from half of that on, one
 //!   at a time. Of the last eighth, projects get none that have some.
@@ -38,14 +41,16 @@ impl<L> Sites<L> {
         let most = self.most_waits();
         let (waits, tries) = (&self.under_way.hanging, &self.under_way.tries);
         let own = waits.of(flow.project);
-        let Some(site) = self.site_of(flow.destination).filter(|site| site.hangs(now)) else {
-            let is_try = self.standing(flow.destination, now) == Standing::Unknown;
+        let standing = self.standing(flow.destination, now);
+        if standing != Standing::Hangs {
             let is_free = waits.all < most || own <= most / 2;
-            return is_free || !is_try || tries.of(flow.project) == 0;
-        };
+            return is_free || standing != Standing::Unknown || tries.of(flow.project) == 0;
+        }
         let is_last = waits.all >= most - most / KEPT_FOR_OTHERS;
         let may_be_one_of_many = waits.all < most.div_ceil(2);
-        waits.all < most && (own == 0 || !is_last) && (site.conversations() == 0 || may_be_one_of_many)
+        waits.all < most
+            && (own == 0 || !is_last)
+            && (self.conversations(flow.destination) == 0 || may_be_one_of_many)
     }
 }
 
@@ -60,7 +65,7 @@ mod tests {
 
     use super::*;
     use crate::delivery::direct::path::{Found, Need};
-    use crate::delivery::direct::site::Delay;
+    use crate::delivery::direct::site::{Delay, ServerSet};
     use crate::delivery::direct::sites::Start;
     use crate::delivery::flows::Destination;
 
@@ -88,6 +93,17 @@ mod tests {
         sites.destination_of(&name(number), NOW).0
     }
 
+    fn set(sites: &mut Sites<u32>, number: usize) -> ServerSet {
+        let to = destination(sites, number);
+        sites.path(to).unwrap().set
+    }
+
+    /// An answer of a site is awaited for long.
+    fn wait_at(sites: &mut Sites<u32>, number: usize) {
+        let set = set(sites, number);
+        sites.site(&name(number)).unwrap().waits(set, NOW);
+    }
+
     /// A mail of a project is begun. Returns how its site stands.
     fn begin(sites: &mut Sites<u32>, project: ProjectNumber, number: usize) -> Standing {
         let to = destination(sites, number);
@@ -102,13 +118,14 @@ mod tests {
         let mut standing = begin(sites, project, number);
         assert_ne!(standing, Standing::Hangs);
         sites.count_as(project, &mut standing, Standing::Hangs);
-        sites.site(&name(number)).unwrap().waits(NOW);
+        wait_at(sites, number);
     }
 
     /// A site settles mails, and soon.
     fn settle(sites: &mut Sites<u32>, number: usize, mails: usize) {
+        let set = set(sites, number);
         let site = sites.site(&name(number)).unwrap();
-        (0..mails).for_each(|_| site.reached(Delay::Short, NOW));
+        (0..mails).for_each(|_| site.reached(set, Delay::Short, NOW));
     }
 
     fn may(sites: &mut Sites<u32>, project: ProjectNumber, number: usize) -> bool {
@@ -128,8 +145,9 @@ mod tests {
         assert!(!may(sites, ONE, 0) && !may(sites, OTHER, 0), "now one at a time");
         (3..6).for_each(|number| wait(sites, ONE, number));
         // a site that hung, and has no conversation
-        sites.site(&name(6)).unwrap().waits(NOW);
-        sites.site(&name(6)).unwrap().waited();
+        wait_at(sites, 6);
+        let set = set(sites, 6);
+        sites.site(&name(6)).unwrap().waited(set);
         assert!(!may(sites, ONE, 6) && may(sites, OTHER, 6), "the last is for others");
         assert!(may(sites, ONE, 9), "it is not full");
         assert_eq!(begin(sites, OTHER, 6), Standing::Hangs);
@@ -162,13 +180,13 @@ mod tests {
         assert!(!may(sites, ONE, 21) && may(sites, OTHER, 21), "the last part is for others");
         for number in 1..20 {
             sites.count_as(ONE, &mut Standing::Answers, Standing::Hangs);
-            sites.site(&name(number)).unwrap().waits(NOW);
+            wait_at(sites, number);
         }
         assert!(!may(sites, ONE, 21), "a try is under way");
         settle(sites, 30, 1);
         assert!(may(sites, ONE, 30), "that does not count for one that has answered");
         sites.count_as(ONE, &mut Standing::Unknown, Standing::Hangs);
-        sites.site(&name(20)).unwrap().waits(NOW);
+        wait_at(sites, 20);
         assert!(may(sites, ONE, 30) && may(sites, ONE, 31) && may(sites, OTHER, 31));
         for number in 21..23 {
             assert!(may(sites, ONE, number), "one at a time");

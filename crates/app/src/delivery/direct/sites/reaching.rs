@@ -53,12 +53,15 @@ impl<L> Sites<L> {
 
     /// Whether mail for the site of a destination has waited for a while without an answer, or the site hangs.
     pub(in crate::delivery::direct) fn is_silent(&self, destination: Destination, now: Timestamp) -> bool {
-        self.site_of(destination).is_some_and(|site| site.is_silent(now) || site.hangs(now))
+        self.standing(destination, now) == Standing::Hangs
+            || self.site_of(destination).is_some_and(|site| site.is_silent(now))
     }
 
     /// How the site of a destination is known to answer, where its servers did not fail.
     pub(super) fn standing(&self, destination: Destination, now: Timestamp) -> Standing {
-        let standing = self.site_of(destination).map_or(Standing::Proven, |site| site.standing(now));
+        let known = self.path(destination).and_then(|path| Some((path.set, self.known.get(&path.site)?)));
+        let conversations = self.conversations(destination);
+        let standing = known.map_or(Standing::Proven, |(set, site)| site.standing(set, conversations, now));
         let has_failed = self.has_failed(destination);
         if has_failed && standing != Standing::Hangs { Standing::Unknown } else { standing }
     }
@@ -71,6 +74,11 @@ impl<L> Sites<L> {
     /// The site of a destination, where it is known.
     pub(super) fn site_of(&self, destination: Destination) -> Option<&Site<L>> {
         self.known.get(&self.path(destination)?.site)
+    }
+
+    /// Mails under way for a destination.
+    pub(super) fn conversations(&self, destination: Destination) -> usize {
+        self.begun.get(&destination).copied().unwrap_or_default()
     }
 
     /// Most mails under way to sites of which it is not known whether they answer.

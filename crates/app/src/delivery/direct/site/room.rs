@@ -41,11 +41,6 @@ impl Room {
 }
 
 impl<L> Site<L> {
-    /// How many conversations there are with it.
-    pub(in crate::delivery::direct) fn conversations(&self) -> u32 {
-        self.open.saturating_sub(self.idle.len() as u32)
-    }
-
     /// Whether mail for it has waited for a while without an answer.
     pub(in crate::delivery::direct) fn is_silent(&self, now: Timestamp) -> bool {
         !self.is_heard(now) && self.busy_since.is_some_and(|since| now.since(since) > SILENT_AFTER)

@@ -16,6 +16,7 @@
 
 mod applied;
 mod dane;
+mod explained;
 mod greylisting;
 mod hand_out;
 mod job;

@@ -18,6 +18,7 @@ use mailwright_store::delivery::site::{self, SiteKey};
 use mailwright_store::sending::email::{self, Claimed, Parked};
 
 use super::Direct;
+use super::explained::explained;
 use super::site::Slow;
 use super::site::room::{LONG, Room};
 use crate::delivery::dispatcher::Taken;
@@ -217,6 +218,8 @@ async fn step(delivery: &Delivery, process: u64, steps: &[Step]) -> mailwright_s
 enum Awaited {
     /// The site as a whole.
     Site,
+    /// Servers that hang.
+    Answer,
     /// Room beside other mail of its project.
     Room,
     /// Servers that cannot be reached.
@@ -271,6 +274,11 @@ fn withdraw<'q>(
         }
         let left = left.get_mut(&path.site)?;
         let mut kept = left.map_or(count, |left| count.min(left));
+        if sites.hangs(flow.destination, now) {
+            kept = kept.min(1).min(held_for_silent);
+            held_for_silent -= kept;
+            return Some(kept);
+        }
         if sites.is_silent(flow.destination, now) || sites.is_crowded_out(flow, now) {
             kept = kept.min(held_for_silent);
             held_for_silent -= kept;
@@ -291,6 +299,7 @@ fn withdraw<'q>(
             mails.into_iter().partition(|mail| is_meant || is_blocked && delivery.has_choice(mail, lane));
         let awaited = match sites.rests(flow.destination, now) {
             Some(_) => Awaited::Servers(flow.destination),
+            None if sites.hangs(flow.destination, now) => Awaited::Answer,
             None if sites.is_crowded_out(flow, now) => Awaited::Room,
             None => Awaited::Site,
         };
@@ -305,6 +314,7 @@ fn withdraw<'q>(
                 let (until, error) = sites.rests(destination, now)?;
                 (Room::after(until), Slow::Unreachable(error.to_owned()))
             }
+            Awaited::Answer => (sites.site(&name)?.room_of_hanging(now), Slow::Hangs),
             Awaited::Room => (Room::after(now.plus(CROWDED_FOR)), Slow::Crowded),
             Awaited::Site => (rooms.get(&name)?.clone(), sites.site(&name)?.why(now)),
         };
@@ -314,34 +324,6 @@ fn withdraw<'q>(
         Some(Waiting { why, mails: mails.into_iter().zip(slots).collect() })
     });
     (waiting.collect(), elsewhere)
-}
-
-/// Why mail for a site waits, in a sentence.
-fn explained(site: &str, why: &Slow) -> String {
-    let said = |reply: &str| if reply.is_empty() { String::new() } else { format!(" Last: {reply}") };
-    match why {
-        Slow::Unreachable(error) => {
-            format!("The mail waits, because {site} cannot be reached. Last: {error}")
-        }
-        Slow::Pace(PaceReason::Resting, reply) => {
-            format!("The mail waits, because {site} asks us to send less.{}", said(reply))
-        }
-        Slow::Pace(PaceReason::Blocked, reply) => {
-            format!("The mail waits, because {site} blocks the address that we send from.{}", said(reply))
-        }
-        Slow::Pace(PaceReason::Rate, reply) => {
-            format!("The mail waits, because of how many mails a minute {site} takes.{}", said(reply))
-        }
-        Slow::Pace(PaceReason::Connections, reply) => {
-            format!("The mail waits for one of the connections that {site} takes.{}", said(reply))
-        }
-        Slow::Crowded => format!(
-            "The mail waits, because much mail of the project waits for servers that take long to answer, and {site} has              not proven yet that it answers."
-        ),
-        Slow::Hangs => format!("The mail waits, because {site} takes minutes to answer."),
-        Slow::Unheard => format!("The mail waits, because {site} has not answered yet."),
-        Slow::Busy => format!("The mail waits, because {site} takes mail more slowly than it comes."),
-    }
 }
 
 /// Gives back what was granted, so that other processes need not wait until it ends.

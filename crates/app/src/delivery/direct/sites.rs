@@ -30,6 +30,8 @@ const KNOWN_FOR: Duration = Duration::from_secs(30);
 const STALE_FOR: Duration = Duration::from_mins(10);
 /// Most domains of which that is remembered.
 const MOST_DOMAINS: usize = 20_000;
+/// So many sites that nothing waits for are remembered for as long as they count as ones that answer.
+const MOST_ANSWERING: usize = 5_000;
 
 /// What is known of a destination.
 #[derive(Debug, Clone)]
@@ -351,7 +353,10 @@ impl<L> Sites<L> {
                 Target::Asked | Target::No(_) => None,
             })
             .collect();
-        self.known.retain(|name, site| used.contains(name) || !site.is_over_with(now));
+        let remembers = self.known.len() <= MOST_ANSWERING;
+        self.known.retain(|name, site| {
+            used.contains(name) || !site.is_over_with(now) || remembers && site.answers(now)
+        });
     }
 }
 

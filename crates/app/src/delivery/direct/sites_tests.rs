@@ -369,3 +369,16 @@ fn a_site_that_loses_every_mail_is_tried_ever_more_rarely() {
     }
     assert_eq!(pauses, [2, 4, 8, 16], "two may be accidents");
 }
+
+#[test]
+fn it_is_remembered_for_a_while_that_a_site_answers() {
+    let mut sites = sites(8);
+    let one = known(&mut sites, "one.test", &["mx.host.test"]);
+    known(&mut sites, "two.test", &["mx.other.test"]);
+    sites.site("host.test").unwrap().reached(SET, Delay::Short, NOW);
+    sites.forget(&HashMap::new(), after(599));
+    assert!(sites.path(one).is_none() && sites.site("other.test").is_none(), "nothing waits for them");
+    assert!(sites.site("host.test").is_some());
+    sites.forget(&HashMap::new(), after(600));
+    assert!(sites.site("host.test").is_none());
+}

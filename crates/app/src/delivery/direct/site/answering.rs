@@ -27,6 +27,11 @@ impl<L> Site<L> {
         !self.reach.has_failed() && self.trust.is_heard(now)
     }
 
+    /// Whether it has settled a mail lately.
+    pub(in crate::delivery::direct) fn answers(&self, now: Timestamp) -> bool {
+        self.trust.answers(now)
+    }
+
     /// How servers of it are known to answer, given how many conversations there are with them.
     pub(in crate::delivery::direct) fn standing(
         &self,
@@ -38,10 +43,5 @@ impl<L> Site<L> {
             Standing::Proven | Standing::Answers if self.reach.has_failed() => Standing::Unknown,
             standing => standing,
         }
-    }
-
-    /// Whether it lets us wait for its answers, whichever of its servers mail goes to.
-    pub(in crate::delivery::direct) fn hangs(&self, now: Timestamp) -> bool {
-        self.trust.hangs(now)
     }
 }

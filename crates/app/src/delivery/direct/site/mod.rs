@@ -360,7 +360,6 @@ impl<L> Site<L> {
         }
         match self.wait {
             Some(wait) => Slow::Pace(wait.reason, self.reply.clone()),
-            None if self.hangs(now) => Slow::Hangs,
             None if self.rate.is_some() => Slow::Pace(PaceReason::Rate, self.reply.clone()),
             None if !self.is_heard(now) => Slow::Unheard,
             None => Slow::Busy,

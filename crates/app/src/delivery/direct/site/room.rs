@@ -51,8 +51,7 @@ impl<L> Site<L> {
         let stands = self.stands_until(now);
         let rate = self.rate.or(self.limits.per_minute.map(f64::from)).map(|per_minute| per_minute / 60.0);
         let speed = self.meter.per_second(now);
-        let hangs = self.hangs(now);
-        let is_unheard = stands.is_none() && (hangs || !self.is_heard(now));
+        let is_unheard = stands.is_none() && !self.is_heard(now);
         let usual = if is_unheard { UNHEARD_SPEED } else { speed.max(SPEED) };
         let per_second = rate.map_or(usual, |rate| rate.max(0.01));
         let is_known = self.busy_since.is_some_and(|since| now.since(since).as_secs_f64() >= SECONDS_HELD);
@@ -60,18 +59,28 @@ impl<L> Site<L> {
             (Some(until), _) if until.since(now) > LONG => Some(0),
             (Some(_), _) => Some(FEWEST_HELD),
             (None, Some(rate)) => Some(((rate * SECONDS_HELD / 2.0).ceil() as usize).max(2)),
-            (None, None) if is_unheard => Some(if hangs || self.is_silent(now) { 1 } else { UNHEARD_HELD }),
+            (None, None) if is_unheard => Some(if self.is_silent(now) { 1 } else { UNHEARD_HELD }),
             (None, None) if is_known => Some(((speed * SECONDS_HELD) as usize).max(FEWEST_HELD)),
             (None, None) => None,
         };
         let held = keeps.unwrap_or_default() as f64 / per_second;
-        let asked_for = self.busy_since.map_or(Duration::ZERO, |since| now.since(since));
         let from = match stands {
             Some(until) => until,
-            None if is_unheard && rate.is_none() => now.plus(asked_for.clamp(LONG, LONGEST)),
+            None if is_unheard && rate.is_none() => self.unheard_again(now),
             None => now.plus(Duration::from_secs_f64(held).min(LONGEST)),
         };
         Room { keeps, from, per_second }
+    }
+
+    /// What servers of it take that hang.
+    pub(in crate::delivery::direct) fn room_of_hanging(&self, now: Timestamp) -> Room {
+        Room { keeps: Some(1), from: self.unheard_again(now), per_second: UNHEARD_SPEED }
+    }
+
+    /// When mail is looked at again that is not answered: the later the longer it has waited.
+    fn unheard_again(&self, now: Timestamp) -> Timestamp {
+        let asked_for = self.busy_since.map_or(Duration::ZERO, |since| now.since(since));
+        now.plus(asked_for.clamp(LONG, LONGEST))
     }
 
     /// The times at which mails are looked at again that do not wait in memory: one after the other as they may leave, but

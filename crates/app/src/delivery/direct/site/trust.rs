@@ -41,9 +41,8 @@ pub(in crate::delivery::direct) enum Delay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::delivery::direct) struct ServerSet(pub(in crate::delivery::direct) u64);
 
-/// So many sets of servers that hang speak for their site. Fewer do where no mail was settled soon for so long.
+/// So many sets of servers that hang speak for their site.
 const HUNG: usize = 3;
-const OTHERS_LATELY: Duration = Duration::from_mins(1);
 
 /// What a site did lately.
 #[derive(Debug, Default)]
@@ -52,8 +51,6 @@ pub(super) struct Trust {
     heard_at: Option<Timestamp>,
     /// When it last said what became of a mail.
     settled_at: Option<Timestamp>,
-    /// When it last did so soon.
-    soon_at: Option<Timestamp>,
     /// Mails settled soon, one after the other.
     proof: u32,
     /// What is known of this is known of a set of servers: whoever has a name at a hoster could hold up its other
@@ -75,6 +72,11 @@ impl Trust {
         self.heard_at = Some(now);
     }
 
+    /// Whether it has settled a mail lately.
+    pub(super) fn answers(&self, now: Timestamp) -> bool {
+        is_lately(self.settled_at, now)
+    }
+
     /// Whether it is remembered that servers of it hung.
     pub(super) fn remembers_hanging(&self, now: Timestamp) -> bool {
         self.hanging.values().any(|hanging| hanging.is_remembered(now))
@@ -93,7 +95,6 @@ impl Trust {
         self.settled_at = Some(now);
         if delay == Delay::Short {
             self.proof = self.proof.saturating_add(1);
-            self.soon_at = Some(now);
         }
         if delay != Delay::Long
             && let Some(hanging) = self.hanging.get_mut(&set)
@@ -116,11 +117,9 @@ impl Trust {
         }
     }
 
-    /// Whether it hangs as a whole: servers of it do, and no others have settled a mail soon lately; or many of them do.
-    pub(super) fn hangs(&self, now: Timestamp) -> bool {
-        let hung = self.hanging.values().filter(|hanging| hanging.is_remembered(now)).count();
-        let has_others = self.soon_at.is_some_and(|at| now.since(at) < OTHERS_LATELY);
-        hung >= HUNG || hung > 0 && !has_others
+    /// Whether it hangs as a whole: so many of its servers do.
+    fn hangs(&self, now: Timestamp) -> bool {
+        self.hanging.values().filter(|hanging| hanging.is_remembered(now)).count() >= HUNG
     }
 
     /// How servers of it are known to answer, given how many conversations there are with them.
@@ -128,7 +127,7 @@ impl Trust {
         let hang = self.hanging.get(&set).is_some_and(|hanging| hanging.hangs(conversations, now));
         if hang || self.hangs(now) {
             Standing::Hangs
-        } else if !is_lately(self.settled_at, now) {
+        } else if !self.answers(now) {
             Standing::Unknown
         } else if self.proof < PROOF {
             Standing::Answers
@@ -153,15 +152,12 @@ mod tests {
         let after = |seconds| Timestamp(1_000).plus(Duration::from_secs(seconds));
         let mut trust = Trust::default();
         assert!(trust.waits(ServerSet(2), after(0)));
-        assert_eq!(trust.standing(ONE, 0, after(0)), Standing::Hangs, "nothing else is known");
+        assert_eq!(trust.standing(ONE, 0, after(0)), Standing::Unknown);
         trust.settled(ONE, Delay::Short, after(1));
-        assert!(!trust.hangs(after(1)));
         assert_eq!(trust.standing(ONE, 0, after(1)), Standing::Answers);
         assert_eq!(trust.standing(ServerSet(2), 0, after(1)), Standing::Hangs);
         assert!(trust.waits(ServerSet(3), after(2)));
         assert_eq!((trust.waiting(), trust.standing(ONE, 0, after(2))), (2, Standing::Answers));
-        assert!(trust.hangs(after(61)), "no mail was settled for a minute");
-        trust.settled(ONE, Delay::Short, after(62));
         assert!(trust.waits(ServerSet(4), after(63)));
         assert_eq!(trust.standing(ONE, 0, after(63)), Standing::Hangs, "three speak for the site");
         trust.settled(ServerSet(4), Delay::Slow, after(64));

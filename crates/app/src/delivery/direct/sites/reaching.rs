@@ -51,10 +51,14 @@ impl<L> Sites<L> {
         self.most.div_ceil(HELD_FOR_SILENT)
     }
 
-    /// Whether mail for the site of a destination has waited for a while without an answer, or the site hangs.
+    /// Whether mail for the site of a destination has waited for a while without an answer.
     pub(in crate::delivery::direct) fn is_silent(&self, destination: Destination, now: Timestamp) -> bool {
+        self.site_of(destination).is_some_and(|site| site.is_silent(now))
+    }
+
+    /// Whether the servers of a destination let us wait for their answers.
+    pub(in crate::delivery::direct) fn hangs(&self, destination: Destination, now: Timestamp) -> bool {
         self.standing(destination, now) == Standing::Hangs
-            || self.site_of(destination).is_some_and(|site| site.is_silent(now))
     }
 
     /// How the site of a destination is known to answer, where its servers did not fail.
@@ -91,8 +95,7 @@ impl<L> Sites<L> {
     /// what leaves soon would wait behind it.
     pub(in crate::delivery::direct) fn is_crowded_out(&self, flow: Flow, now: Timestamp) -> bool {
         self.under_way.slow.of(flow.project) >= self.most_waits()
-            && self.under_way.all() >= self.most_unproven() - self.most / KEPT_FOR_OTHERS
-            && self.standing(flow.destination, now) != Standing::Proven
+            && !self.has_room_for(flow.project, self.standing(flow.destination, now))
     }
 
     /// The answer to a mail of a project is slow.

@@ -1,0 +1,34 @@
+//! Why mail waits, as mails and the log say it.
+
+use mailwright_core::pacing::PaceReason;
+
+use super::site::Slow;
+
+/// Why mail for a site waits, in a sentence.
+pub(super) fn explained(site: &str, why: &Slow) -> String {
+    let said = |reply: &str| if reply.is_empty() { String::new() } else { format!(" Last: {reply}") };
+    match why {
+        Slow::Unreachable(error) => {
+            format!("The mail waits, because {site} cannot be reached. Last: {error}")
+        }
+        Slow::Pace(PaceReason::Resting, reply) => {
+            format!("The mail waits, because {site} asks us to send less.{}", said(reply))
+        }
+        Slow::Pace(PaceReason::Blocked, reply) => {
+            format!("The mail waits, because {site} blocks the address that we send from.{}", said(reply))
+        }
+        Slow::Pace(PaceReason::Rate, reply) => {
+            format!("The mail waits, because of how many mails a minute {site} takes.{}", said(reply))
+        }
+        Slow::Pace(PaceReason::Connections, reply) => {
+            format!("The mail waits for one of the connections that {site} takes.{}", said(reply))
+        }
+        Slow::Crowded => format!(
+            "The mail waits, because much other mail of the project waits for servers that take long to answer, and \
+             {site} has not proven yet that it answers."
+        ),
+        Slow::Hangs => format!("The mail waits, because {site} takes minutes to answer."),
+        Slow::Unheard => format!("The mail waits, because {site} has not answered yet."),
+        Slow::Busy => format!("The mail waits, because {site} takes mail more slowly than it comes."),
+    }
+}

@@ -70,38 +70,6 @@ both_engines! {
         assert_eq!(hanging.iter().map(|server| server.received().len()).collect::<Vec<_>>(), [3, 1, 1, 1, 1]);
     }
 
-    async fn servers_that_hang_leave_the_others_of_their_site_alone(engine: Engine) {
-        let net = Net::new().await;
-        net.dns.set_mx("bad.example", [(10, "bad.hoster.example")]);
-        net.dns.set_mx("good.example", [(10, "good.hoster.example")]);
-        let bad = net.server("bad.hoster.example", 1, ScriptedServer::builder(), |_, _| Answer::HoldAfterDot).await;
-        let good = net.plain("good.hoster.example", 2).await;
-        let app = net.app(engine).start().await;
-        let mut mails = Vec::new();
-        for number in 1..=10 {
-            mails.push(app.send_to(&format!("n{number}@bad.example")).await);
-        }
-        app.eventually("their answers are awaited", async || (!bad.received().is_empty()).then_some(())).await;
-        app.advance(Duration::from_secs(31)).await;
-        for number in 1..=10 {
-            let id = app.send_to(&format!("n{number}@good.example")).await;
-            app.email_in(&id, &["SENT"]).await;
-        }
-        assert_eq!(good.received().len(), 10);
-        assert!(bad.received().len() < 10, "{}", bad.received().len());
-        bad.release();
-        for id in &mails {
-            app.eventually("a mail that waited is sent", async || {
-                if app.email(id).await["status"] == "SENT" {
-                    return Some(());
-                }
-                app.advance(Duration::from_mins(1)).await;
-                None
-            }).await;
-        }
-        assert_eq!(bad.received().len(), 10);
-    }
-
     async fn sites_that_hang_after_a_first_mail_leave_mail_to_proven_ones_alone(engine: Engine) {
         let net = Net::new().await;
         let mut hanging = Vec::new();

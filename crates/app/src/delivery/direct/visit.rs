@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mailwright_core::pacing::limits::receiver_of;
 use mailwright_core::pacing::reply::Signal;
@@ -101,11 +101,12 @@ impl Visit {
         mut answer: Pin<&mut A>,
     ) -> A::Output {
         let content = Duration::from_secs((bytes / SLOW_LINE) as u64);
-        if let Some(answer) = within(delivery, SLOW + content, answer.as_mut()).await {
+        let (slow, long) = (delivery.tasks.after(SLOW + content), delivery.tasks.after(LONG + content));
+        if let Some(answer) = within(delivery, slow, answer.as_mut()).await {
             return answer;
         }
         self.waits_slowly();
-        if let Some(answer) = within(delivery, LONG - SLOW, answer.as_mut()).await {
+        if let Some(answer) = within(delivery, long, answer.as_mut()).await {
             return answer;
         }
         if self.waits_long(delivery.now()) {
@@ -211,11 +212,11 @@ impl Visit {
 }
 
 /// The answer, where it comes soon enough.
-async fn within<A: Future>(delivery: &Delivery, longest: Duration, answer: Pin<&mut A>) -> Option<A::Output> {
+async fn within<A: Future>(delivery: &Delivery, until: Instant, answer: Pin<&mut A>) -> Option<A::Output> {
     tokio::select! {
         biased;
         answer = answer => Some(answer),
-        () = delivery.tasks.until(delivery.tasks.after(longest)) => None,
+        () = delivery.tasks.until(until) => None,
     }
 }
 

@@ -4,9 +4,9 @@
 //! content, and who gives up sooner than the server may send the mail twice. So what is bounded is how many begin:
 //!
 //! - An answer that is awaited for half a minute **is awaited for long**; the servers of the domain **hang** until they
-//!   answer a mail sooner than that, for an hour at most, and while most conversations with them are such. Three
-//!   sets of servers that hang speak for their site. Conversations that are awaited for long do not count among the connections that the site may
-//!   have: the mail for its other servers goes on.
+//!   answer a mail sooner than that, for an hour at most, and while most conversations with them are such. Three sets of
+//!   servers that hang speak for their site. Conversations that are awaited for long do not count among the connections
+//!   that the site may have, so that its other servers can be tried.
 //! - Conversations in which an answer is awaited for long, and all that begin with a site that hangs, are a quarter of
 //!   all connections together. While there are so many, a site that hangs gets no further one; from half of that on, one
 //!   at a time. Of the last eighth, projects get none that have some.

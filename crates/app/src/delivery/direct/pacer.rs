@@ -19,8 +19,8 @@ use mailwright_store::sending::email::{self, Claimed, Parked};
 
 use super::Direct;
 use super::explained::explained;
-use super::site::Slow;
-use super::site::room::{LONG, Room};
+use super::site::room::{HANGING_HELD, LONG, Room};
+use super::site::{Slow, Standing};
 use crate::delivery::dispatcher::Taken;
 use crate::delivery::flows::{Destination, Flow};
 use crate::delivery::outcome::Via;
@@ -274,16 +274,17 @@ fn withdraw<'q>(
         }
         let left = left.get_mut(&path.site)?;
         let mut kept = left.map_or(count, |left| count.min(left));
-        if sites.hangs(flow.destination, now) {
-            kept = kept.min(1).min(held_for_silent);
-            held_for_silent -= kept;
-            return Some(kept);
+        let standing = sites.standing(flow.destination, now);
+        let hangs = standing == Standing::Hangs;
+        if hangs {
+            kept = kept.min(HANGING_HELD);
         }
-        if sites.is_silent(flow.destination, now) || sites.is_crowded_out(flow, now) {
+        if hangs || sites.is_silent(flow.destination, now) || sites.is_crowded_out(flow.project, standing) {
             kept = kept.min(held_for_silent);
             held_for_silent -= kept;
         }
-        if let Some(left) = left {
+        // what hangs leaves what is held for the site to its other servers
+        if let Some(left) = left.as_mut().filter(|_| !hangs) {
             *left -= kept;
         }
         Some(kept)
@@ -297,11 +298,11 @@ fn withdraw<'q>(
         let is_meant = sites.interventions.moves(flow.project, &path.site);
         let (choice, rest): (Vec<_>, Vec<_>) =
             mails.into_iter().partition(|mail| is_meant || is_blocked && delivery.has_choice(mail, lane));
-        let awaited = match sites.rests(flow.destination, now) {
-            Some(_) => Awaited::Servers(flow.destination),
-            None if sites.hangs(flow.destination, now) => Awaited::Answer,
-            None if sites.is_crowded_out(flow, now) => Awaited::Room,
-            None => Awaited::Site,
+        let awaited = match (sites.rests(flow.destination, now), sites.standing(flow.destination, now)) {
+            (Some(_), _) => Awaited::Servers(flow.destination),
+            (None, Standing::Hangs) => Awaited::Answer,
+            (None, standing) if sites.is_crowded_out(flow.project, standing) => Awaited::Room,
+            (None, _) => Awaited::Site,
         };
         by_site.entry((Arc::clone(&path.site), awaited)).or_default().extend(rest);
         elsewhere.push((lane, choice));

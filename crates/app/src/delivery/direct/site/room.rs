@@ -15,8 +15,10 @@ const SECONDS_HELD: f64 = 10.0;
 /// second of the rest are looked at again, from a second on, and the later the longer it has not answered.
 const UNHEARD_HELD: usize = 8;
 const UNHEARD_SPEED: f64 = 100.0;
-/// After so long without an answer, one mail is held for a site; for one that hangs as well.
+/// After so long without an answer, one mail is held for a site.
 const SILENT_AFTER: Duration = Duration::from_secs(2);
+/// Mails that are held for each project and set of servers that hang.
+pub(in crate::delivery::direct) const HANGING_HELD: usize = 1;
 /// The longest time until mail is looked at again of which it is not known when it may leave.
 const LONGEST: Duration = Duration::from_mins(1);
 /// The shortest rest for which mails do not wait in memory.
@@ -72,9 +74,9 @@ impl<L> Site<L> {
         Room { keeps, from, per_second }
     }
 
-    /// What servers of it take that hang.
+    /// When mail is looked at again for servers of it that hang.
     pub(in crate::delivery::direct) fn room_of_hanging(&self, now: Timestamp) -> Room {
-        Room { keeps: Some(1), from: self.unheard_again(now), per_second: UNHEARD_SPEED }
+        Room { per_second: UNHEARD_SPEED, ..Room::after(self.unheard_again(now)) }
     }
 
     /// When mail is looked at again that is not answered: the later the longer it has waited.

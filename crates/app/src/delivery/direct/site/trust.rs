@@ -89,7 +89,7 @@ impl Trust {
 
     /// It said what became of a mail.
     pub(super) fn settled(&mut self, set: ServerSet, delay: Delay, now: Timestamp) {
-        if delay != Delay::Short || !is_lately(self.settled_at, now) {
+        if delay != Delay::Short || !self.answers(now) {
             self.proof = 0;
         }
         self.settled_at = Some(now);

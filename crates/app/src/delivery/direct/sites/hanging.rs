@@ -20,8 +20,6 @@
 //!
 //! What was on its way to sites that answered before may be more than a quarter once, and is waited for.
 
-use mailwright_core::time::Timestamp;
-
 use super::reaching::KEPT_FOR_OTHERS;
 use super::{Sites, Standing};
 use crate::delivery::flows::Flow;
@@ -35,12 +33,11 @@ impl<L> Sites<L> {
         self.most.div_ceil(SHARE)
     }
 
-    /// Whether what waits for sites that hang leaves room for a mail of a flow.
-    pub(super) fn leaves_room(&self, flow: Flow, now: Timestamp) -> bool {
+    /// Whether what waits for sites that hang leaves room for a mail of a flow to a site that stands so.
+    pub(super) fn leaves_room(&self, flow: Flow, standing: Standing) -> bool {
         let most = self.most_waits();
-        let (waits, tries) = (&self.under_way.hanging, &self.under_way.tries);
+        let (waits, tries) = (self.under_way.hanging(), self.under_way.tries());
         let own = waits.of(flow.project);
-        let standing = self.standing(flow.destination, now);
         if standing != Standing::Hangs {
             let is_free = waits.all < most || own <= most / 2;
             return is_free || standing != Standing::Unknown || tries.of(flow.project) == 0;
@@ -60,6 +57,7 @@ mod tests {
     use mailwright_core::ids::ProjectNumber;
     use mailwright_core::pacing::Grant;
     use mailwright_core::routing::TransportNumber;
+    use mailwright_core::time::Timestamp;
     use mailwright_mail::route::MailServer;
 
     use super::*;

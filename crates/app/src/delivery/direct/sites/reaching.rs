@@ -21,9 +21,8 @@ impl<L> Sites<L> {
         now: Timestamp,
     ) -> Result<(), Option<Timestamp>> {
         self.admits(flow.destination, now)?;
-        if self.has_room_for(flow.project, self.standing(flow.destination, now))
-            && self.leaves_room(flow, now)
-        {
+        let standing = self.standing(flow.destination, now);
+        if self.has_room_for(flow.project, standing) && self.leaves_room(flow, standing) {
             Ok(())
         } else {
             Err(None)
@@ -56,13 +55,8 @@ impl<L> Sites<L> {
         self.site_of(destination).is_some_and(|site| site.is_silent(now))
     }
 
-    /// Whether the servers of a destination let us wait for their answers.
-    pub(in crate::delivery::direct) fn hangs(&self, destination: Destination, now: Timestamp) -> bool {
-        self.standing(destination, now) == Standing::Hangs
-    }
-
     /// How the site of a destination is known to answer, where its servers did not fail.
-    pub(super) fn standing(&self, destination: Destination, now: Timestamp) -> Standing {
+    pub(in crate::delivery::direct) fn standing(&self, destination: Destination, now: Timestamp) -> Standing {
         let known = self.path(destination).and_then(|path| Some((path.set, self.known.get(&path.site)?)));
         let conversations = self.conversations(destination);
         let standing = known.map_or(Standing::Proven, |(set, site)| site.standing(set, conversations, now));
@@ -90,12 +84,15 @@ impl<L> Sites<L> {
         self.most.div_ceil(2)
     }
 
-    /// Whether mail of a flow is kept waiting by other mail of its project: it has many whose answers are slow, and
-    /// there is no room for more of it, but to sites that are proven to answer. It must not be held in memory then, for
-    /// what leaves soon would wait behind it.
-    pub(in crate::delivery::direct) fn is_crowded_out(&self, flow: Flow, now: Timestamp) -> bool {
-        self.under_way.slow.of(flow.project) >= self.most_waits()
-            && !self.has_room_for(flow.project, self.standing(flow.destination, now))
+    /// Whether mail of a project to a site that stands so is kept waiting by its other mail: it has many whose answers
+    /// are slow, and there is no room for more of it, but to sites that are proven to answer. It must not be held in
+    /// memory then, for what leaves soon would wait behind it.
+    pub(in crate::delivery::direct) fn is_crowded_out(
+        &self,
+        project: ProjectNumber,
+        standing: Standing,
+    ) -> bool {
+        self.under_way.slow.of(project) >= self.most_waits() && !self.has_room_for(project, standing)
     }
 
     /// The answer to a mail of a project is slow.

@@ -35,15 +35,26 @@ impl ByProject {
     }
 }
 
+const ANSWERING: usize = 0;
+const TRIES: usize = 1;
+const HANGING: usize = 2;
+
+/// The place of a kind among those that count.
+fn kind(standing: Standing) -> Option<usize> {
+    match standing {
+        Standing::Proven => None,
+        Standing::Answers => Some(ANSWERING),
+        Standing::Unknown => Some(TRIES),
+        Standing::Hangs => Some(HANGING),
+    }
+}
+
 /// The mails under way to sites that are not proven to answer.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
-    /// To sites that have answered a mail lately.
-    pub(super) answering: ByProject,
-    /// Tries: to sites of which it is not known whether they answer.
-    pub(super) tries: ByProject,
-    /// To sites that hang.
-    pub(super) hanging: ByProject,
+    /// Those to sites that have answered a mail lately, tries at sites of which that is not known, and those to sites
+    /// that hang.
+    kinds: [ByProject; 3],
     /// To whatever sites, those of which an answer is slow.
     pub(super) slow: ByProject,
 }
@@ -51,42 +62,38 @@ pub(super) struct UnderWay {
 impl UnderWay {
     /// Those to sites that stand so; `None` where they do not count.
     pub(super) fn alike(&self, standing: Standing) -> Option<&ByProject> {
-        match standing {
-            Standing::Proven => None,
-            Standing::Answers => Some(&self.answering),
-            Standing::Unknown => Some(&self.tries),
-            Standing::Hangs => Some(&self.hanging),
-        }
+        kind(standing).map(|kind| &self.kinds[kind])
     }
 
-    fn counted(&mut self, standing: Standing) -> Option<&mut ByProject> {
-        match standing {
-            Standing::Proven => None,
-            Standing::Answers => Some(&mut self.answering),
-            Standing::Unknown => Some(&mut self.tries),
-            Standing::Hangs => Some(&mut self.hanging),
-        }
+    /// Tries: those to sites of which it is not known whether they answer.
+    pub(super) fn tries(&self) -> &ByProject {
+        &self.kinds[TRIES]
+    }
+
+    /// Those to sites that hang.
+    pub(super) fn hanging(&self) -> &ByProject {
+        &self.kinds[HANGING]
     }
 
     pub(super) fn add(&mut self, project: ProjectNumber, standing: Standing) {
-        if let Some(counted) = self.counted(standing) {
-            counted.add(project);
+        if let Some(kind) = kind(standing) {
+            self.kinds[kind].add(project);
         }
     }
 
     pub(super) fn remove(&mut self, project: ProjectNumber, standing: Standing) {
-        if let Some(counted) = self.counted(standing) {
-            counted.remove(project);
+        if let Some(kind) = kind(standing) {
+            self.kinds[kind].remove(project);
         }
     }
 
     /// Whether a project has none.
     pub(super) fn has_none_of(&self, project: ProjectNumber) -> bool {
-        [&self.answering, &self.tries, &self.hanging].iter().all(|kind| kind.of(project) == 0)
+        self.kinds.iter().all(|kind| kind.of(project) == 0)
     }
 
     /// All of them.
     pub(super) fn all(&self) -> usize {
-        self.answering.all + self.tries.all + self.hanging.all
+        self.kinds.iter().map(|kind| kind.all).sum()
     }
 }

@@ -1,6 +1,7 @@
 //! The limits on guessing, and on what costs others: attempts are counted by address and by client. They are counted in
 //! transactions of their own, so a refusal does not undo them.
 
+use mailwright_core::time::Timestamp;
 use mailwright_store::account::attempts::{self, Counted};
 use mailwright_store::body;
 
@@ -62,19 +63,24 @@ impl App {
     }
 
     async fn count(&self, rows: Vec<Counted>) -> Result<()> {
-        let (now, window) = (self.0.clock.now(), self.settings().accounts.attempts_window);
-        let refused = self
-            .0
-            .db
-            .write(body!(async |tx| attempts::attempt(tx, &rows, now.minus(window), now).await))
-            .await?;
-        match refused {
-            None => Ok(()),
-            Some(began) => {
-                let wait = began.plus(window).since(now).as_secs().max(1);
-                Err(Error::TooManyAttempts { retry_after: wait as i64 })
-            }
+        let (queue, window) = (&self.0.account.attempts, self.settings().accounts.attempts_window);
+        let Some(_turn) = queue.turn().await else {
+            return Err(Error::Unavailable("the service stops".into()));
+        };
+        let now = self.0.clock.now();
+        let refused = |began: Timestamp| {
+            let wait = began.plus(window).since(now).as_secs().max(1);
+            Err(Error::TooManyAttempts { retry_after: wait as i64 })
+        };
+        if let Some(began) = queue.used_up(&rows, now) {
+            return refused(began);
         }
+        let since = now.minus(window);
+        let used_up =
+            self.0.db.write(body!(async |tx| attempts::attempt(tx, &rows, since, now).await)).await?;
+        let Some(used_up) = used_up else { return Ok(()) };
+        queue.note(used_up, now);
+        refused(used_up.began)
     }
 
     pub(crate) async fn forgive(&self, attempt: Attempt) -> Result<()> {

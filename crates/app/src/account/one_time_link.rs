@@ -271,7 +271,9 @@ impl App {
             }
             Ok(Some(user.id))
         }));
-        changed.await?.ok_or_else(bad_link)
+        let changed = changed.await?.ok_or_else(bad_link);
+        self.0.account.attempts.forget();
+        changed
     }
 
     /// Removes links that expired and count no more.

@@ -16,17 +16,26 @@ pub struct Counted {
     pub limit: i64,
 }
 
+/// A count that an attempt was one too many for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsedUp {
+    /// The party that is counted.
+    pub key: [u8; 32],
+    /// When its window began.
+    pub began: Timestamp,
+}
+
 /// Counts an attempt as failed until [`succeeded`] says otherwise, so that attempts at the same time cannot slip
 /// through together. A window that began at or before `window_start` is over and another one begins. When a limit is
-/// passed, the answer is the time at which that window began, and what comes after it in `counted` is left alone: a
-/// client that is refused must not use up the attempts of an address. Give the client first, always, so that two
+/// passed, that is the answer, and what comes after it in `counted` is left alone: a client that is refused must not use
+/// up the attempts of an address. Give the client first, always, so that two
 /// attempts cannot wait for each other.
 pub async fn attempt(
     tx: &mut Tx<'_>,
     counted: &[Counted],
     window_start: Timestamp,
     now: Timestamp,
-) -> Result<Option<Timestamp>> {
+) -> Result<Option<UsedUp>> {
     for Counted { key, limit } in counted {
         let (failures, started_at) = tx
             .one(
@@ -40,7 +49,7 @@ pub async fn attempt(
             )
             .await?;
         if failures > *limit {
-            return Ok(Some(started_at));
+            return Ok(Some(UsedUp { key: *key, began: started_at }));
         }
     }
     Ok(None)

@@ -23,6 +23,13 @@ async fn opened(app: &App, address: &str) {
     judged(app, &mail, 1).await;
 }
 
+/// A month and those after it, up to another.
+fn months(first: &str, last: &str) -> Vec<String> {
+    let first: jiff::civil::Date = format!("{first}-01").parse().expect("a month");
+    let days = first.series(jiff::Span::new().months(1)).map(|day| day.to_string()[..7].to_owned());
+    days.take_while(|month| &**month <= last).collect()
+}
+
 /// What the rows of contacts and events say: cohort, month, contacts, opened.
 async fn recount(app: &App) -> BTreeSet<(String, String, i64, i64)> {
     let rows = app.rows().await;
@@ -36,10 +43,7 @@ async fn recount(app: &App) -> BTreeSet<(String, String, i64, i64)> {
     let now = month(app.now());
     for cohort in cohorts {
         let of: Vec<&Value> = contacts.iter().filter(|contact| created(contact) == cohort).collect();
-        let mut months: BTreeSet<String> =
-            events.iter().map(|e| month(e["created_at"].as_i64().expect("a time"))).collect();
-        months.extend([cohort.clone(), now.clone()]);
-        for month_of in months.into_iter().filter(|month| *month >= cohort) {
+        for month_of in months(&cohort, &now) {
             let opened = of.iter().filter(|contact| {
                 events.iter().any(|event| {
                     event["name"] == "email.open"

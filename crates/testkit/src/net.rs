@@ -1,13 +1,19 @@
 //! Ports, and a TCP proxy that can be cut.
 
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
+
+/// So many bytes of what a client sends are remembered.
+const BEGINNING: usize = 64;
 
 /// A port of 127.0.0.1 that is free now.
 ///
@@ -71,12 +77,15 @@ pub struct TcpProxy {
     target: String,
     port: u16,
     accepting: Arc<Mutex<Option<JoinHandle<()>>>>,
+    /// When clients sent something, and its first bytes.
+    sent: Arc<Mutex<Vec<(Instant, Vec<u8>)>>>,
 }
 
 impl TcpProxy {
     /// Starts a proxy to `host:port`.
     pub async fn start(target: impl Into<String>) -> Self {
-        let proxy = Self { target: target.into(), port: free_port(), accepting: Arc::default() };
+        let (target, port) = (target.into(), free_port());
+        let proxy = Self { target, port, accepting: Arc::default(), sent: Arc::default() };
         proxy.restore().await;
         proxy
     }
@@ -84,6 +93,12 @@ impl TcpProxy {
     /// The port of 127.0.0.1 to connect to.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// When clients began to send a request with this beginning, in order.
+    pub fn requests(&self, beginning: &str) -> Vec<Instant> {
+        let sent = self.sent.lock().unwrap();
+        sent.iter().filter(|(_, bytes)| bytes.starts_with(beginning.as_bytes())).map(|(at, _)| *at).collect()
     }
 
     /// Breaks every connection and refuses new ones.
@@ -100,23 +115,44 @@ impl TcpProxy {
     pub async fn restore(&self) {
         self.cut().await;
         let listener = listen(self.port).await;
-        let target = self.target.clone();
+        let (target, sent) = (self.target.clone(), Arc::clone(&self.sent));
         let accepting = tokio::spawn(async move {
             // Aborted with this task, because a set of tasks aborts what it holds when it is dropped.
             let mut connections = JoinSet::new();
             loop {
-                let Ok((mut client, _)) = listener.accept().await else { continue };
-                let target = target.clone();
+                let Ok((client, _)) = listener.accept().await else { continue };
+                let (target, sent) = (target.clone(), Arc::clone(&sent));
                 connections.spawn(async move {
-                    let Ok(mut server) = TcpStream::connect(&target).await else { return };
+                    let Ok(server) = TcpStream::connect(&target).await else { return };
                     let _ = client.set_nodelay(true);
                     let _ = server.set_nodelay(true);
-                    let _ = copy_bidirectional(&mut client, &mut server).await;
+                    let note = |bytes: &[u8]| {
+                        let beginning = bytes[..bytes.len().min(BEGINNING)].to_vec();
+                        sent.lock().unwrap().push((Instant::now(), beginning));
+                    };
+                    let ((from_client, to_client), (from_server, to_server)) =
+                        (client.into_split(), server.into_split());
+                    let there = pass(from_client, to_server, note);
+                    let _ = tokio::try_join!(there, pass(from_server, to_client, |_| ()));
                 });
                 while connections.try_join_next().is_some() {}
             }
         });
         *self.accepting.lock().unwrap() = Some(accepting);
+    }
+}
+
+/// Passes what is read on until there is no more, and shows it.
+async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, shown: impl Fn(&[u8])) -> io::Result<()> {
+    let mut buffer = vec![0; 16 * 1024];
+    loop {
+        match from.read(&mut buffer).await? {
+            0 => return to.shutdown().await,
+            count => {
+                shown(&buffer[..count]);
+                to.write_all(&buffer[..count]).await?;
+            }
+        }
     }
 }
 
@@ -130,8 +166,6 @@ impl Drop for TcpProxy {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-
     use super::*;
 
     async fn echo() -> (u16, JoinHandle<()>) {
@@ -158,6 +192,7 @@ mod tests {
         stream.write_all(b"ping").await.unwrap();
         stream.read_exact(&mut buffer).await.unwrap();
         assert_eq!(&buffer, b"ping");
+        assert_eq!((proxy.requests("pi").len(), proxy.requests("po").len()), (1, 0));
 
         proxy.cut().await;
         assert!(matches!(stream.read(&mut buffer).await, Ok(0) | Err(_)), "the connection is broken");

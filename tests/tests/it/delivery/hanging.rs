@@ -70,6 +70,61 @@ both_engines! {
         assert_eq!(hanging.iter().map(|server| server.received().len()).collect::<Vec<_>>(), [3, 1, 1, 1, 1]);
     }
 
+    async fn servers_that_hang_leave_the_others_of_their_site_alone(engine: Engine) {
+        let net = Net::new().await;
+        net.dns.set_mx("bad.example", [(10, "bad.hoster.example")]);
+        net.dns.set_mx("good.example", [(10, "good.hoster.example")]);
+        let bad = net.server("bad.hoster.example", 1, ScriptedServer::builder(), |_, _| Answer::HoldAfterDot).await;
+        let good = net.plain("good.hoster.example", 2).await;
+        let app = net.app(engine).start().await;
+        let mut mails = Vec::new();
+        for number in 1..=10 {
+            mails.push(app.send_to(&format!("n{number}@bad.example")).await);
+        }
+        app.eventually("their answers are awaited", async || (!bad.received().is_empty()).then_some(())).await;
+        app.advance(Duration::from_secs(31)).await;
+        for number in 1..=10 {
+            let id = app.send_to(&format!("n{number}@good.example")).await;
+            app.email_in(&id, &["SENT"]).await;
+        }
+        assert_eq!(good.received().len(), 10);
+        assert!(bad.received().len() < 10, "{}", bad.received().len());
+        bad.release();
+        for id in &mails {
+            app.eventually("a mail that waited is sent", async || {
+                if app.email(id).await["status"] == "SENT" {
+                    return Some(());
+                }
+                app.advance(Duration::from_mins(1)).await;
+                None
+            }).await;
+        }
+        assert_eq!(bad.received().len(), 10);
+    }
+
+    async fn name_servers_that_hang_leave_the_mail_to_others_alone(engine: Engine) {
+        let net = Net::new().await;
+        net.dns.set_mx("quick.example", [(10, "mx.quick.example")]);
+        let quick = net.plain("mx.quick.example", 1).await;
+        let app = net.app(engine).start().await;
+        let mut mails = Vec::new();
+        for number in 0..400 {
+            let domain = format!("silent{number}.example");
+            net.dns.set_silent(&domain);
+            mails.push(app.send_to(&format!("ada@{domain}")).await);
+        }
+        let id = app.send_to("ada@quick.example").await;
+        app.email_in(&id, &["SENT"]).await;
+        assert_eq!(quick.received().len(), 1);
+        app.eventually("mail that waits says why", async || {
+            let waiting = app.list_all("/emails?status=PENDING").await;
+            let says = |email: &Value, why: &str| text(&email["error"]).contains(why);
+            let said = waiting.iter().filter(|email| email["error"].is_string());
+            let mut said = said.filter(|email| says(email, "take long to answer") || says(email, "gave no answer"));
+            said.next().map(|_| ())
+        }).await;
+    }
+
     async fn sites_that_hang_after_a_first_mail_leave_mail_to_proven_ones_alone(engine: Engine) {
         let net = Net::new().await;
         let mut hanging = Vec::new();

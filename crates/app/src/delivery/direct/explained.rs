@@ -4,6 +4,10 @@ use mailwright_core::pacing::PaceReason;
 
 use super::site::Slow;
 
+/// Why mail waits of whose domain nothing is known yet.
+pub(super) const LOOKED_UP: &str =
+    "The mail waits, because the name servers of its domain take long to answer.";
+
 /// Why mail for a site waits, in a sentence.
 pub(super) fn explained(site: &str, why: &Slow) -> String {
     let said = |reply: &str| if reply.is_empty() { String::new() } else { format!(" Last: {reply}") };

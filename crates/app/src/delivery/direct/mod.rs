@@ -6,8 +6,8 @@
 //! 3. A worker takes the next mail whose site has room, in the order of lanes and projects that holds everywhere
 //!    (`take`). It uses an open connection to one of the destination's servers, or opens one ([`open`]).
 //! 4. What the site says about us slows down or stops the site, not the mail ([`sender`]).
-//! 5. Mail for a site that takes none for a while does not wait in memory: the pacer gives it back, each to be looked at
-//!    again when it may leave.
+//! 5. Mail for a site that takes none for a while does not wait in memory, nor does mail of whose domain the name servers
+//!    take long to answer: it is given back, each to be looked at again when it may leave ([`giving_back`]).
 //!
 //! What TLS with the servers comes to is counted for reports to their domains ([`tls_results`]). The mail that brings such a
 //! report leaves whatever its domain demands of TLS (RFC 8460 section 3), and is not counted.
@@ -17,6 +17,7 @@
 mod applied;
 mod dane;
 mod explained;
+mod giving_back;
 mod greylisting;
 mod hand_out;
 mod job;
@@ -34,6 +35,7 @@ mod visit;
 
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -53,12 +55,15 @@ use hand_out::HandOut;
 use path::{Found, Need, NoWay};
 use policies::Policies;
 use sites::Sites;
+use unanswered::PROMPT;
 
 pub(super) use hand_out::work;
 pub(super) use tls_results::TlsResults;
 
-/// Most domains that are looked up at a time.
+/// Most domains that are looked up at a time, and beside them of those whose name servers are slow. Where there are more of
+/// these, the next one is asked for again later.
 const LOOKUPS: usize = 256;
+const SLOW_LOOKUPS: usize = 512;
 /// How long a domain is looked up, its policy about TLS included.
 const LOOKUP: Duration = Duration::from_secs(20);
 /// What stands before the name of a domain where mail for it leaves whatever the domain demands. No name has it.
@@ -123,6 +128,7 @@ pub(super) struct Direct {
     allows_private: bool,
     sites: Mutex<Sites<Line>>,
     lookups: Semaphore,
+    slow_lookups: Semaphore,
     /// Mail may leave now that could not leave before.
     changed: Notify,
     /// The pace of a site is to be asked, or told something.
@@ -150,6 +156,7 @@ impl Direct {
             allows_private,
             sites: Mutex::new(Sites::new(transport, connections)),
             lookups: Semaphore::new(LOOKUPS),
+            slow_lookups: Semaphore::new(SLOW_LOOKUPS),
             changed: Notify::new(),
             asked: Notify::new(),
             hand_out: HandOut::default(),
@@ -184,6 +191,22 @@ impl Direct {
 
     fn sites(&self) -> MutexGuard<'_, Sites<Line>> {
         self.sites.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks up where mail for a domain goes when it is its turn. One whose name servers are slow makes room for the next: many
+    /// such domains must not keep the mail for others waiting.
+    async fn look_up(&self, name: &str, now: Timestamp) -> Result<Found, NoWay> {
+        let turn = self.lookups.acquire().await;
+        let mut way = pin!(tokio::time::timeout(LOOKUP, self.way_to(name, now)));
+        let found = match tokio::time::timeout(PROMPT, way.as_mut()).await {
+            Ok(found) => found,
+            Err(_) => {
+                let Ok(_slow) = self.slow_lookups.try_acquire() else { return Err(NoWay::Unknown) };
+                drop(turn);
+                way.await
+            }
+        };
+        found.unwrap_or(Err(NoWay::Unknown))
     }
 
     /// Looks up the mail servers of a domain, and what it demands of connections to them. Where [`WHATEVER`] stands before its
@@ -266,15 +289,11 @@ impl Delivery {
     }
 
     async fn locate(&self, direct: &Direct, name: &str, asked: Destination) {
-        let way = {
-            let _permit = direct.lookups.acquire().await;
-            tokio::select! {
-                biased;
-                () = self.tasks.stopping() => return,
-                way = tokio::time::timeout(LOOKUP, direct.way_to(name, self.now())) => way,
-            }
+        let way = tokio::select! {
+            biased;
+            () = self.tasks.stopping() => return,
+            way = direct.look_up(name, self.now()) => way,
         };
-        let way = way.unwrap_or(Err(NoWay::Unknown));
         if let Ok(found) = &way {
             let site: Arc<str> = route::site(&found.servers).into();
             let domain = domain_of(name).0.to_owned();

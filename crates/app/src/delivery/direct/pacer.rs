@@ -1,14 +1,13 @@
-//! Asks the pace of each site what may be brought there, tells it what was said, and gives back the mail of sites that take
-//! none for a while.
+//! Asks the pace of each site what may be brought there, and tells it what was said.
 //!
 //! A pace is a row that all processes share ([`mailwright_store::delivery::site`]). The steps of many sites are one
 //! transaction, and the rows are locked in the order of their names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mailwright_core::email::{Lane, Reason};
+use mailwright_core::email::Reason;
 use mailwright_core::pacing::limits::{Limits, receiver_of};
 use mailwright_core::pacing::{Grant, Pace, PaceReason, Report, Wish};
 use mailwright_core::routing::TransportNumber;
@@ -18,11 +17,7 @@ use mailwright_store::delivery::site::{self, SiteKey};
 use mailwright_store::sending::email::{self, Claimed, Parked};
 
 use super::Direct;
-use super::explained::explained;
-use super::site::room::{HANGING_HELD, LONG, Room};
-use super::site::{Slow, Standing};
-use crate::delivery::dispatcher::Taken;
-use crate::delivery::flows::{Destination, Flow};
+use super::giving_back::give_back;
 use crate::delivery::outcome::Via;
 use crate::delivery::site_metrics::{SiteSums, with_most_mail};
 use crate::delivery::{Delivery, claim_ref};
@@ -39,10 +34,6 @@ const MOST_STEPS: usize = 250;
 const TIDIED_EVERY: Duration = Duration::from_secs(30);
 /// How often the metrics are written.
 const MEASURED_EVERY: Duration = Duration::from_secs(5);
-/// The longest time until mail is looked at again that waits for a site.
-const HORIZON: Duration = Duration::from_mins(15);
-/// When mail is looked at again for which its project's other mail leaves no room.
-const CROWDED_FOR: Duration = Duration::from_secs(15);
 
 /// What a process tells and asks a pace.
 #[derive(Debug, Clone)]
@@ -96,7 +87,7 @@ pub(super) async fn run(delivery: Arc<Delivery>, transport: TransportNumber, dir
         if delivery.tasks.is_stopping() {
             break; // the feeders give back what is queued
         }
-        park(&delivery, &direct, by_site.keys()).await;
+        give_back(&delivery, &direct, by_site.keys()).await;
         let pause = if answered { APART } else { AFTER_FAILURE };
         delivery.tasks.pause(pause).await;
         tokio::select! {
@@ -211,120 +202,6 @@ async fn step(delivery: &Delivery, process: u64, steps: &[Step]) -> mailwright_s
         Ok(answers)
     }));
     stepped.await
-}
-
-/// What mail for a site waits for that is given back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Awaited {
-    /// The site as a whole.
-    Site,
-    /// Servers that hang.
-    Answer,
-    /// Room beside other mail of its project.
-    Room,
-    /// Servers that cannot be reached.
-    Servers(Destination),
-}
-
-/// Mails for a site that are given back, with the times at which they are looked at again.
-struct Waiting {
-    why: String,
-    mails: Vec<(Claimed, Timestamp)>,
-}
-
-/// Gives back what sites do not take soon, each mail to be looked at again when it may leave. Where a site blocks us, mail
-/// that may leave by another transport does so.
-async fn park(delivery: &Arc<Delivery>, direct: &Direct, queued: impl Iterator<Item = &Arc<str>>) {
-    let now = delivery.now();
-    let (waiting, elsewhere) = withdraw(delivery, direct, queued, now);
-    for Waiting { why, mails } in waiting {
-        delivery.park(mails, &why, now).await;
-    }
-    for (lane, mails) in elsewhere {
-        delivery.place(lane, mails).await;
-    }
-}
-
-fn withdraw<'q>(
-    delivery: &Delivery,
-    direct: &Direct,
-    queued: impl Iterator<Item = &'q Arc<str>>,
-    now: Timestamp,
-) -> (Vec<Waiting>, Vec<(Lane, Vec<Claimed>)>) {
-    let mut sites = direct.sites();
-    let mut rooms = HashMap::new();
-    for name in queued {
-        if let Some(site) = sites.site(name) {
-            rooms.insert(Arc::clone(name), site.room(now));
-        }
-    }
-    // what is held is held for a site, however many projects, lanes and domains it is of
-    let mut left: HashMap<_, _> = rooms.iter().map(|(name, room)| (Arc::clone(name), room.keeps)).collect();
-    // and sites that do not answer must not keep the mail for others out, however many they are
-    let mut held_for_silent = sites.held_for_silent();
-    let withdrawn = delivery.app.0.delivery.dispatcher.withdraw(|flow: Flow, count| {
-        let path = sites.path(flow.destination)?;
-        if sites.interventions.moves(flow.project, &path.site) {
-            return Some(0);
-        }
-        if let Some((until, _)) = sites.rests(flow.destination, now)
-            && until.since(now) > LONG
-        {
-            return Some(0);
-        }
-        let left = left.get_mut(&path.site)?;
-        let mut kept = left.map_or(count, |left| count.min(left));
-        let standing = sites.standing(flow.destination, now);
-        let hangs = standing == Standing::Hangs;
-        if hangs {
-            kept = kept.min(HANGING_HELD);
-        }
-        if hangs || sites.is_silent(flow.destination, now) || sites.is_crowded_out(flow.project, standing) {
-            kept = kept.min(held_for_silent);
-            held_for_silent -= kept;
-        }
-        // what hangs leaves what is held for the site to its other servers
-        if let Some(left) = left.as_mut().filter(|_| !hangs) {
-            *left -= kept;
-        }
-        Some(kept)
-    });
-    let mut by_site: BTreeMap<(Arc<str>, Awaited), Vec<Claimed>> = BTreeMap::new();
-    let mut elsewhere = Vec::new();
-    for Taken { lane, flow, mails } in withdrawn {
-        // withdrawn since it has one
-        let Some(path) = sites.path(flow.destination) else { continue };
-        let is_blocked = sites.blocked_until(flow.destination, now).is_some();
-        let is_meant = sites.interventions.moves(flow.project, &path.site);
-        let (choice, rest): (Vec<_>, Vec<_>) =
-            mails.into_iter().partition(|mail| is_meant || is_blocked && delivery.has_choice(mail, lane));
-        let awaited = match (sites.rests(flow.destination, now), sites.standing(flow.destination, now)) {
-            (Some(_), _) => Awaited::Servers(flow.destination),
-            (None, Standing::Hangs) => Awaited::Answer,
-            (None, standing) if sites.is_crowded_out(flow.project, standing) => Awaited::Room,
-            (None, _) => Awaited::Site,
-        };
-        by_site.entry((Arc::clone(&path.site), awaited)).or_default().extend(rest);
-        elsewhere.push((lane, choice));
-    }
-    elsewhere.retain(|(_, mails)| !mails.is_empty());
-    let waiting = by_site.into_iter().filter(|(_, mails)| !mails.is_empty());
-    let waiting = waiting.filter_map(|((name, awaited), mails)| {
-        let (room, slow) = match awaited {
-            Awaited::Servers(destination) => {
-                let (until, error) = sites.rests(destination, now)?;
-                (Room::after(until), Slow::Unreachable(error.to_owned()))
-            }
-            Awaited::Answer => (sites.site(&name)?.room_of_hanging(now), Slow::Hangs),
-            Awaited::Room => (Room::after(now.plus(CROWDED_FOR)), Slow::Crowded),
-            Awaited::Site => (rooms.get(&name)?.clone(), sites.site(&name)?.why(now)),
-        };
-        let site = sites.site(&name)?;
-        let why = explained(&name, &slow);
-        let slots = site.slots(mails.len(), &room, HORIZON);
-        Some(Waiting { why, mails: mails.into_iter().zip(slots).collect() })
-    });
-    (waiting.collect(), elsewhere)
 }
 
 /// Gives back what was granted, so that other processes need not wait until it ends.

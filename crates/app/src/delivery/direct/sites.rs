@@ -21,7 +21,7 @@ use mailwright_mail::route::site;
 use self::under_way::UnderWay;
 use super::path::{Found, NoWay, Path};
 use super::site::{Idle, Reach, Site, Standing};
-use super::unanswered::Unanswered;
+use super::unanswered::{PROMPT, Unanswered};
 use crate::delivery::flows::Destination;
 
 /// How long it is remembered where mail for a domain goes. What name servers say is kept for longer, where they allow it.
@@ -36,8 +36,8 @@ const MOST_ANSWERING: usize = 5_000;
 /// What is known of a destination.
 #[derive(Debug, Clone)]
 enum Target {
-    /// It is being looked up.
-    Asked,
+    /// It is being looked up, since then.
+    Asked(Timestamp),
     To(Arc<Path>),
     No(NoWay),
 }
@@ -103,7 +103,7 @@ impl<L> Sites<L> {
     pub(super) fn destination_of(&mut self, domain: &str, now: Timestamp) -> (Destination, bool) {
         if let Some((known, until)) = self.domains.get_mut(domain) {
             match self.targets.get(known) {
-                target if now < *until || matches!(target, Some(Target::Asked)) => return (*known, false),
+                target if now < *until || matches!(target, Some(Target::Asked(_))) => return (*known, false),
                 // mail goes on by the known way while it is looked up again
                 Some(Target::To(_)) if now.since(*until) < STALE_FOR => {
                     *until = now.plus(KNOWN_FOR);
@@ -113,7 +113,7 @@ impl<L> Sites<L> {
             }
         }
         let rests = self.unanswered.rests(domain, now);
-        let target = rests.map_or(Target::Asked, |_| Target::No(NoWay::Unknown));
+        let target = rests.map_or(Target::Asked(now), |_| Target::No(NoWay::Unknown));
         let destination = self.number(target);
         let until = now.plus(KNOWN_FOR);
         self.domains.insert(domain.into(), (destination, rests.map_or(until, |rests| rests.min(until))));
@@ -141,7 +141,7 @@ impl<L> Sites<L> {
         way: Result<Found, NoWay>,
         now: Timestamp,
     ) -> Option<Destination> {
-        let has_waited = matches!(self.targets.get(&asked), Some(Target::Asked));
+        let has_waited = matches!(self.targets.get(&asked), Some(Target::Asked(_)));
         match way {
             Err(NoWay::Unknown) if has_waited => self.unanswered.failed(domain, now),
             Err(NoWay::Unknown) => {}
@@ -178,7 +178,7 @@ impl<L> Sites<L> {
     pub(super) fn admits(&self, destination: Destination, now: Timestamp) -> Result<(), Option<Timestamp>> {
         let path = match self.targets.get(&destination) {
             None | Some(Target::No(_)) => return Ok(()),
-            Some(Target::Asked) => return Err(None),
+            Some(Target::Asked(_)) => return Err(None),
             Some(Target::To(path)) => path,
         };
         if self.interventions.pauses_site(&path.site) {
@@ -195,7 +195,7 @@ impl<L> Sites<L> {
         let path = match self.targets.get(&destination) {
             Some(Target::To(path)) => Arc::clone(path),
             Some(Target::No(why)) => return Start::No(*why),
-            Some(Target::Asked) | None => return Start::Again,
+            Some(Target::Asked(_)) | None => return Start::Again,
         };
         let standing = self.standing(destination, now);
         let Some(site) = self.known.get_mut(&path.site) else { return Start::Again };
@@ -280,7 +280,16 @@ impl<L> Sites<L> {
     pub(super) fn path(&self, destination: Destination) -> Option<&Arc<Path>> {
         match self.targets.get(&destination)? {
             Target::To(path) => Some(path),
-            Target::Asked | Target::No(_) => None,
+            Target::Asked(_) | Target::No(_) => None,
+        }
+    }
+
+    /// Since when it is looked up where mail for a destination goes, if it is and has been for long: nothing needs to be
+    /// held in memory for the answer.
+    pub(super) fn looked_up_since(&self, destination: Destination, now: Timestamp) -> Option<Timestamp> {
+        match self.targets.get(&destination)? {
+            Target::Asked(since) if now.since(*since) >= PROMPT => Some(*since),
+            Target::Asked(_) | Target::To(_) | Target::No(_) => None,
         }
     }
 
@@ -330,11 +339,12 @@ impl<L> Sites<L> {
         self.unanswered.forget(now);
         self.domains.retain(|_, (destination, until)| {
             until.since(now) <= KNOWN_FOR && now.since(*until) < KNOWN_FOR
-                || matches!(self.targets.get(destination), Some(Target::Asked))
+                || matches!(self.targets.get(destination), Some(Target::Asked(_)))
         });
         if self.domains.len() > MOST_DOMAINS {
-            self.domains
-                .retain(|_, (destination, _)| matches!(self.targets.get(destination), Some(Target::Asked)));
+            self.domains.retain(|_, (destination, _)| {
+                matches!(self.targets.get(destination), Some(Target::Asked(_)))
+            });
         }
         let named: HashSet<_> = self.domains.values().map(|(destination, _)| *destination).collect();
         let is_needed = |destination: &Destination| {
@@ -350,7 +360,7 @@ impl<L> Sites<L> {
             .values()
             .filter_map(|target| match target {
                 Target::To(path) => Some(Arc::clone(&path.site)),
-                Target::Asked | Target::No(_) => None,
+                Target::Asked(_) | Target::No(_) => None,
             })
             .collect();
         let remembers = self.known.len() <= MOST_ANSWERING;

@@ -55,7 +55,10 @@ fn a_domain_is_asked_for_once_and_those_with_the_same_servers_go_to_the_same_pla
     assert!(is_new);
     assert_eq!(sites.destination_of("one.test", after(60)), (asked, false), "it is being looked up");
     assert_eq!(sites.admits(asked, NOW), Err(None));
+    assert_eq!(sites.looked_up_since(asked, NOW), None, "not for long");
+    assert_eq!(sites.looked_up_since(asked, after(1)), Some(NOW));
     let one = sites.found("one.test", asked, Ok(servers(&["mx.host.test"])), NOW).unwrap();
+    assert_eq!(sites.looked_up_since(one, after(60)), None);
     assert_eq!(sites.destination_of("one.test", after(1)), (one, false));
     assert_eq!(known(&mut sites, "two.test", &["mx.host.test"]), one);
     let other = known(&mut sites, "three.test", &["mx2.host.test"]);
@@ -348,7 +351,7 @@ fn sites_that_do_not_answer_leave_half_of_the_connections_to_those_that_do() {
     brought(sites.begin_of(project, silent[1], NOW));
     let admits = |sites: &Sites<u32>, destination| sites.admits_of(Flow { project, destination }, NOW);
     assert_eq!((admits(&sites, silent[2]), admits(&sites, good)), (Err(None), Ok(())));
-    sites.count_as(project, &mut Standing::Unknown, Standing::Proven);
+    sites.count_as((project, "silent0.test"), &mut Standing::Unknown, Standing::Proven);
     assert_eq!(admits(&sites, silent[2]), Ok(()));
 }
 

@@ -88,7 +88,7 @@ impl Visit {
             site.reached(self.path.set, self.delay, now);
         }
         if self.standing != Standing::Hangs {
-            sites.count_as(self.flow.project, &mut self.standing, Standing::Proven);
+            sites.count_as((self.flow.project, &self.path.site), &mut self.standing, Standing::Proven);
         }
     }
 
@@ -129,7 +129,7 @@ impl Visit {
             return false;
         }
         let mut sites = self.direct.sites();
-        sites.count_as(self.flow.project, &mut self.standing, Standing::Hangs);
+        sites.count_as((self.flow.project, &self.path.site), &mut self.standing, Standing::Hangs);
         let is_news = sites.site(&self.path.site).is_some_and(|site| site.waits(self.path.set, now));
         drop(sites);
         self.direct.changed.notify_one();
@@ -225,7 +225,7 @@ impl Drop for Visit {
         self.end_of_opening();
         let mut sites = self.direct.sites();
         sites.end(self.flow.destination);
-        sites.count_as(self.flow.project, &mut self.standing, Standing::Proven);
+        sites.count_as((self.flow.project, &self.path.site), &mut self.standing, Standing::Proven);
         if self.delay != Delay::Short {
             sites.waited_slowly(self.flow.project);
         }

@@ -44,4 +44,19 @@ impl<L> Site<L> {
             standing => standing,
         }
     }
+
+    /// Most connections with servers of it that hang.
+    pub(in crate::delivery::direct) fn most_apart(&self) -> usize {
+        self.grant.connections.max(1) as usize
+    }
+
+    /// A connection is with servers that hang.
+    pub(in crate::delivery::direct) fn begins_apart(&mut self) {
+        self.apart += 1;
+    }
+
+    /// It is no longer.
+    pub(in crate::delivery::direct) fn ends_apart(&mut self) {
+        self.apart = self.apart.saturating_sub(1);
+    }
 }

@@ -87,6 +87,8 @@ pub(super) struct Site<L> {
     pub(super) open: u32,
     /// Those of them that are being opened.
     opening: u32,
+    /// Those of them with servers that hang.
+    apart: u32,
     pub(super) idle: VecDeque<Idle<L>>,
     /// Whether it can be reached at all.
     reach: Reach,
@@ -122,6 +124,7 @@ impl<L> Site<L> {
             is_asking: false,
             open: 0,
             opening: 0,
+            apart: 0,
             idle: VecDeque::new(),
             reach: Reach::default(),
             trust: Trust::default(),
@@ -145,8 +148,8 @@ impl<L> Site<L> {
         if is_free { Ok(()) } else { Err(None) }
     }
 
-    /// Whether a further connection may be opened. One whose answer is awaited for long does not count: the servers that it
-    /// goes to must not keep mail from the other servers of the site.
+    /// Whether a further connection may be opened. Those with servers that hang do not count: they must not keep mail from
+    /// the other servers of the site.
     pub(super) fn has_room(&self) -> bool {
         self.used() < self.grant.connections
     }
@@ -179,7 +182,7 @@ impl<L> Site<L> {
     }
 
     fn used(&self) -> u32 {
-        self.open.saturating_sub(self.trust.waiting())
+        self.open.saturating_sub(self.apart)
     }
 
     /// Whether there are more connections than granted.

@@ -82,11 +82,6 @@ impl Trust {
         self.hanging.values().any(|hanging| hanging.is_remembered(now))
     }
 
-    /// Conversations in which an answer is awaited for long.
-    pub(super) fn waiting(&self) -> u32 {
-        self.hanging.values().map(Hanging::waiting).sum()
-    }
-
     /// It said what became of a mail.
     pub(super) fn settled(&mut self, set: ServerSet, delay: Delay, now: Timestamp) {
         if delay != Delay::Short || !self.answers(now) {
@@ -157,7 +152,7 @@ mod tests {
         assert_eq!(trust.standing(ONE, 0, after(1)), Standing::Answers);
         assert_eq!(trust.standing(ServerSet(2), 0, after(1)), Standing::Hangs);
         assert!(trust.waits(ServerSet(3), after(2)));
-        assert_eq!((trust.waiting(), trust.standing(ONE, 0, after(2))), (2, Standing::Answers));
+        assert_eq!(trust.standing(ONE, 0, after(2)), Standing::Answers);
         assert!(trust.waits(ServerSet(4), after(63)));
         assert_eq!(trust.standing(ONE, 0, after(63)), Standing::Hangs, "three speak for the site");
         trust.settled(ServerSet(4), Delay::Slow, after(64));

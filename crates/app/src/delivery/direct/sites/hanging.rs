@@ -5,8 +5,8 @@
 //!
 //! - An answer that is awaited for half a minute **is awaited for long**; the servers of the domain **hang** until they
 //!   answer a mail sooner than that, for an hour at most, and while most conversations with them are such. Three sets of
-//!   servers that hang speak for their site. Conversations that are awaited for long do not count among the connections
-//!   that the site may have, so that its other servers can be tried.
+//!   servers that hang speak for their site. Conversations with servers that hang do not count among the connections that
+//!   the site may have, so that its other servers can be tried; each set has as many of its own.
 //! - Conversations in which an answer is awaited for long, and all that begin with a site that hangs, are a quarter of
 //!   all connections together. While there are so many, a site that hangs gets no further one; from half of that on, one
 //!   at a time. Of the last eighth, projects get none that have some.
@@ -16,12 +16,13 @@
 //!   others.
 //! - A site is **proven** to answer once it has settled several mails in a row, and soon. The others have three quarters
 //!   of all connections together: those that hang, those that are tried, and those that settled a mail or two, which
-//!   does not prove much. An answer of more than ten seconds is no proof. Of the last part of that, a project has one of each kind at a time. So mail to proven sites always has the rest, and mail to new ones goes on, if slowly.
+//!   does not prove much. An answer of more than ten seconds is no proof. Of the last part of that, a project has one of
+//!   each kind at a time. So mail to proven sites always has the rest, and mail to new ones goes on, if slowly.
 //!
 //! What was on its way to sites that answered before may be more than a quarter once, and is waited for.
 
 use super::reaching::KEPT_FOR_OTHERS;
-use super::{Sites, Standing};
+use super::{Site, Sites, Standing};
 use crate::delivery::flows::Flow;
 
 /// Of so many connections, one is for sites that hang.
@@ -44,9 +45,11 @@ impl<L> Sites<L> {
         }
         let is_last = waits.all >= most - most / KEPT_FOR_OTHERS;
         let may_be_one_of_many = waits.all < most.div_ceil(2);
+        let conversations = self.conversations(flow.destination);
+        let most_of_site = self.site_of(flow.destination).map_or(1, Site::most_apart);
         waits.all < most
             && (own == 0 || !is_last)
-            && (self.conversations(flow.destination) == 0 || may_be_one_of_many)
+            && (conversations == 0 || may_be_one_of_many && conversations < most_of_site)
     }
 }
 
@@ -114,7 +117,7 @@ mod tests {
     fn wait(sites: &mut Sites<u32>, project: ProjectNumber, number: usize) {
         let mut standing = begin(sites, project, number);
         assert_ne!(standing, Standing::Hangs);
-        sites.count_as(project, &mut standing, Standing::Hangs);
+        sites.count_as((project, &name(number)), &mut standing, Standing::Hangs);
         wait_at(sites, number);
     }
 
@@ -152,10 +155,10 @@ mod tests {
         assert_eq!(begin(sites, ONE, 9), Standing::Unknown);
         assert!(!may(sites, ONE, 8) && may(sites, OTHER, 8), "one try at a time for whose mail most is");
         assert!(may(sites, ONE, 7), "nobody is in the way of sites that answer");
-        sites.count_as(ONE, &mut Standing::Unknown, Standing::Proven);
+        sites.count_as((ONE, &name(9)), &mut Standing::Unknown, Standing::Proven);
         assert!(may(sites, ONE, 8));
         for project in [ONE, ONE, ONE, ONE, ONE, ONE, ONE, OTHER] {
-            sites.count_as(project, &mut Standing::Hangs, Standing::Proven);
+            sites.count_as((project, &name(0)), &mut Standing::Hangs, Standing::Proven);
         }
         assert_eq!(sites.under_way.all(), 0);
     }
@@ -176,13 +179,13 @@ mod tests {
         assert_eq!(begin(sites, ONE, 20), Standing::Unknown);
         assert!(!may(sites, ONE, 21) && may(sites, OTHER, 21), "the last part is for others");
         for number in 1..20 {
-            sites.count_as(ONE, &mut Standing::Answers, Standing::Hangs);
+            sites.count_as((ONE, &name(number)), &mut Standing::Answers, Standing::Hangs);
             wait_at(sites, number);
         }
         assert!(!may(sites, ONE, 21), "a try is under way");
         settle(sites, 30, 1);
         assert!(may(sites, ONE, 30), "that does not count for one that has answered");
-        sites.count_as(ONE, &mut Standing::Unknown, Standing::Hangs);
+        sites.count_as((ONE, &name(20)), &mut Standing::Unknown, Standing::Hangs);
         wait_at(sites, 20);
         assert!(may(sites, ONE, 30) && may(sites, ONE, 31) && may(sites, OTHER, 31));
         for number in 21..23 {
@@ -200,5 +203,43 @@ mod tests {
         }
         assert!(!may(sites, ProjectNumber(4), 30), "three quarters are taken");
         assert!(may(sites, ONE, 0) && may(sites, OTHER, 0), "and the rest is for those that are proven");
+    }
+
+    #[test]
+    fn servers_that_hang_leave_the_connections_of_their_site_to_its_others() {
+        let mut sites = Sites::new(TransportNumber(0), 16);
+        let sites = &mut sites;
+        let mut destination_of = |host: &str| {
+            let servers = vec![MailServer { preference: 10, host: format!("{host}.hoster.test") }];
+            let found = Found { servers, need: Need::Opportunistic, minds_tlsa: false };
+            let (asked, _) = sites.destination_of(host, NOW);
+            sites.found(host, asked, Ok(found), NOW).unwrap()
+        };
+        let (bad, good) = (destination_of("bad"), destination_of("good"));
+        let until = NOW.plus(Duration::from_secs(5));
+        let grant = Grant { mails: 10, connections: 1, until, wait: None, is_wanted: false };
+        sites.site("hoster.test").unwrap().granted(grant, None, None);
+        let admits = |sites: &Sites<u32>, destination| {
+            sites.admits_of(Flow { project: ONE, destination }, NOW).is_ok()
+        };
+        let begin = |sites: &mut Sites<u32>, destination| match sites.begin_of(ONE, destination, NOW) {
+            Start::Bring { path, standing, .. } => (path, standing),
+            Start::No(_) | Start::Again => panic!("there is a way"),
+        };
+        let (to_bad, mut standing) = begin(sites, bad);
+        assert!(!admits(sites, good), "the site takes one connection");
+        sites.count_as((ONE, "hoster.test"), &mut standing, Standing::Hangs);
+        sites.site("hoster.test").unwrap().waits(to_bad.set, NOW);
+        assert!(admits(sites, good) && !admits(sites, bad));
+        let (to_good, _) = begin(sites, good);
+        assert!(!admits(sites, good));
+        sites.closed(&to_good);
+        // its answer has come, and the next mail for it takes nobody's place either
+        sites.site("hoster.test").unwrap().waited(to_bad.set);
+        sites.count_as((ONE, "hoster.test"), &mut standing, Standing::Proven);
+        sites.closed(&to_bad);
+        sites.end(bad);
+        assert_eq!(begin(sites, bad).1, Standing::Hangs);
+        assert!(admits(sites, good) && !admits(sites, bad));
     }
 }

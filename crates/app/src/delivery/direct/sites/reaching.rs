@@ -118,21 +118,37 @@ impl<L> Sites<L> {
         now: Timestamp,
     ) -> Start<L> {
         let start = self.begin(destination, now);
-        if let Start::Bring { standing, .. } = &start {
-            self.under_way.add(project, *standing);
+        if let Start::Bring { path, standing, .. } = &start {
+            self.count((project, &path.site), *standing);
         }
         start
     }
 
-    /// A mail of a project that is under way counts otherwise from now on. One to a site that is proven does not count.
+    /// A mail of a project that is under way to a site counts otherwise from now on. One to a site that is proven does not
+    /// count.
     pub(in crate::delivery::direct) fn count_as(
         &mut self,
-        project: ProjectNumber,
+        (project, site): (ProjectNumber, &str),
         known: &mut Standing,
         now: Standing,
     ) {
-        self.under_way.remove(project, std::mem::replace(known, now));
-        self.under_way.add(project, now);
+        let before = std::mem::replace(known, now);
+        self.under_way.remove(project, before);
+        if before == Standing::Hangs
+            && let Some(site) = self.known.get_mut(site)
+        {
+            site.ends_apart();
+        }
+        self.count((project, site), now);
+    }
+
+    fn count(&mut self, (project, site): (ProjectNumber, &str), standing: Standing) {
+        self.under_way.add(project, standing);
+        if standing == Standing::Hangs
+            && let Some(site) = self.known.get_mut(site)
+        {
+            site.begins_apart();
+        }
     }
 
     /// The connection that was being opened for a destination is there, or there is none to be had.

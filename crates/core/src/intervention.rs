@@ -194,14 +194,6 @@ impl Interventions {
         self.by_site.contains_key(site)
     }
 
-    /// Whether a project's mail for a site is paused or leaves by another transport.
-    pub fn moves(&self, project: ProjectNumber, site: &str) -> bool {
-        let of_site = self.by_site.get(site).into_iter().flatten();
-        of_site.map(|at| &self.all[*at]).any(|one| {
-            one.kind != InterventionKind::Expire && one.scope.project.is_none_or(|of| of == project)
-        })
-    }
-
     /// What is done with a mail. Giving up comes before waiting, and that before another way.
     pub fn of(&self, mail: Waiting<'_>) -> Option<&Intervention> {
         if self.all.is_empty() {

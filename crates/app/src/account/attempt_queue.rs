@@ -43,7 +43,7 @@ impl Default for AttemptQueue {
 }
 
 impl AttemptQueue {
-    /// Waits until an attempt may be counted. `None` if nobody may count any more.
+    /// Waits until an attempt may be counted. There is always an answer: nobody closes the queue.
     pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         self.turns.acquire().await.ok()
     }

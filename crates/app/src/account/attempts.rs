@@ -64,23 +64,26 @@ impl App {
 
     async fn count(&self, rows: Vec<Counted>) -> Result<()> {
         let (queue, window) = (&self.0.account.attempts, self.settings().accounts.attempts_window);
-        let Some(_turn) = queue.turn().await else {
-            return Err(Error::Unavailable("the service stops".into()));
-        };
-        let now = self.0.clock.now();
-        let refused = |began: Timestamp| {
+        let refused = |began: Timestamp, now| {
             let wait = began.plus(window).since(now).as_secs().max(1);
             Err(Error::TooManyAttempts { retry_after: wait as i64 })
         };
+        let asked_at = self.0.clock.now();
+        if let Some(began) = queue.used_up(&rows, asked_at) {
+            return refused(began, asked_at);
+        }
+        let _turn = queue.turn().await;
+        let now = self.0.clock.now();
+        // it may have been used up by those who had their turn before
         if let Some(began) = queue.used_up(&rows, now) {
-            return refused(began);
+            return refused(began, now);
         }
         let since = now.minus(window);
         let used_up =
             self.0.db.write(body!(async |tx| attempts::attempt(tx, &rows, since, now).await)).await?;
         let Some(used_up) = used_up else { return Ok(()) };
         queue.note(used_up, now);
-        refused(used_up.began)
+        refused(used_up.began, now)
     }
 
     pub(crate) async fn forgive(&self, attempt: Attempt) -> Result<()> {

@@ -162,18 +162,39 @@ impl Dispatcher {
         meant.map(|(_, count)| count).sum()
     }
 
-    /// Takes back what flows have in the queues beyond so many mails, those for which a number is given, which may depend on
-    /// how many there are.
+    /// Takes back the mails that `is_meant` accepts, of flows that `may` accepts.
+    pub(super) fn extract(
+        &self,
+        mut may: impl FnMut(Flow) -> bool,
+        mut is_meant: impl FnMut(Flow, &Claimed) -> bool,
+    ) -> Vec<Taken> {
+        let mut extracted = Vec::new();
+        let mut state = self.state();
+        for (lane, queue) in Lane::ALL.into_iter().zip(&mut state.lanes) {
+            let flows: Vec<_> = queue.queued().map(|(flow, _)| flow).filter(|flow| may(*flow)).collect();
+            for flow in flows {
+                let mails = queue.extract(flow, |mail| is_meant(flow, mail));
+                if !mails.is_empty() {
+                    extracted.push(Taken { lane, flow, mails });
+                }
+            }
+        }
+        extracted
+    }
+
+    /// Takes back what flows have in the queues beyond so many mails, those for which a number is given, which may depend
+    /// on how many there are. Of each lane, a flow that changes by chance is asked about first.
     pub(super) fn withdraw(&self, mut keep: impl FnMut(Flow, usize) -> Option<usize>) -> Vec<Taken> {
         let mut withdrawn = Vec::new();
         let mut state = self.state();
         for (lane, queue) in Lane::ALL.into_iter().zip(&mut state.lanes) {
-            let beyond: Vec<_> = queue
-                .queued()
-                .filter_map(|(flow, count)| keep(flow, count).filter(|keep| *keep < count).map(|k| (flow, k)))
-                .collect();
-            for (flow, keep) in beyond {
-                withdrawn.push(Taken { lane, flow, mails: queue.withdraw(flow, keep) });
+            let mut queued: Vec<_> = queue.queued().collect();
+            let first = rand::random::<u32>() as usize % queued.len().max(1);
+            queued.rotate_left(first);
+            for (flow, count) in queued {
+                if let Some(keep) = keep(flow, count).filter(|keep| *keep < count) {
+                    withdrawn.push(Taken { lane, flow, mails: queue.withdraw(flow, keep) });
+                }
             }
         }
         withdrawn

@@ -72,15 +72,28 @@ impl LaneQueue {
     }
 
     /// Takes back what a flow has beyond so many mails, the last ones.
-    pub(super) fn withdraw(&mut self, Flow { project, destination }: Flow, keep: usize) -> Vec<Claimed> {
+    pub(super) fn withdraw(&mut self, flow: Flow, keep: usize) -> Vec<Claimed> {
+        self.take_back(flow, |shares| shares.withdraw(flow.destination, keep))
+    }
+
+    /// Takes back the mails of a flow that `is_meant` accepts.
+    pub(super) fn extract(&mut self, flow: Flow, is_meant: impl FnMut(&Claimed) -> bool) -> Vec<Claimed> {
+        self.take_back(flow, |shares| shares.extract(flow.destination, is_meant))
+    }
+
+    fn take_back(
+        &mut self,
+        Flow { project, .. }: Flow,
+        take: impl FnOnce(&mut Shares<Destination, Claimed>) -> Vec<Claimed>,
+    ) -> Vec<Claimed> {
         let Some(shares) = self.projects.get_mut(&project) else { return Vec::new() };
-        let withdrawn = shares.withdraw(destination, keep);
+        let taken = take(shares);
         if shares.len() == 0 {
             self.projects.remove(&project);
             self.turns.leave(project);
         }
-        self.len -= withdrawn.len();
-        withdrawn
+        self.len -= taken.len();
+        taken
     }
 
     /// Each flow with how many mails it has.

@@ -46,6 +46,7 @@ mod message;
 mod next_hop;
 mod outcome;
 mod outlets;
+mod parking;
 mod placing;
 mod recorder;
 mod refusal;

@@ -17,6 +17,7 @@ use mailwright_store::sending::email::Claimed;
 use super::flows::Destination;
 use super::interventions::{Instead, instead};
 use super::outlets::{Outlet, Way};
+use super::parking::Waiting;
 use super::warm_up::Ask;
 use super::warm_up::subject::Subject;
 use super::{Delivery, claim_ref};
@@ -156,7 +157,7 @@ impl Delivery {
             let counts = kind == Kind::Blocked;
             if counts {
                 let mails = mails.into_iter().map(|mail| (mail, due_at)).collect();
-                self.park(mails, &why, self.now()).await;
+                self.park(vec![Waiting { why, mails }], self.now()).await;
             } else {
                 let claims: Vec<_> = mails.iter().map(claim_ref).collect();
                 self.hold_back(&claims, due_at, why).await;
@@ -249,7 +250,7 @@ impl Delivery {
             Way::Capture | Way::Smtp(_) | Way::Ses(_) => Destination::by(outlet.hop.transport()),
             Way::Direct(direct) => {
                 let is_report = self.app.are_tls_reports(mail.project, lane);
-                self.destination_of(direct, mail.recipient.domain(), is_report)
+                self.destination_of(direct, (mail.project, mail.recipient.domain()), is_report)
             }
         }
     }

@@ -177,6 +177,21 @@ impl<K: Copy + Eq + Hash, T> Shares<K, T> {
         withdrawn
     }
 
+    /// Takes the pieces of a key that `is_meant` accepts.
+    pub(super) fn extract(&mut self, key: K, mut is_meant: impl FnMut(&T) -> bool) -> Vec<T> {
+        let Some(queue) = self.queues.get_mut(&key) else { return Vec::new() };
+        let (extracted, rest): (Vec<T>, Vec<T>) =
+            std::mem::take(queue).into_iter().partition(|piece| is_meant(piece));
+        *queue = rest.into();
+        if queue.is_empty() {
+            self.queues.remove(&key);
+            self.turns.leave(key);
+        }
+        self.len -= extracted.len();
+        self.tidy();
+        extracted
+    }
+
     fn tidy(&mut self) {
         self.turns.tidy(2 * self.queues.len() + SPARE);
     }
@@ -218,6 +233,19 @@ mod tests {
         fn drain(&mut self) -> Vec<T> {
             std::iter::from_fn(|| self.pop()).collect()
         }
+    }
+
+    #[test]
+    fn what_is_extracted_is_counted_no_more() {
+        let mut shares = Shares::default();
+        (0..10).for_each(|piece| shares.push("one", piece));
+        shares.push("other", 1);
+        assert_eq!(shares.extract("one", |piece| piece % 2 == 0), [0, 2, 4, 6, 8]);
+        assert_eq!((shares.len(), shares.queued_for("one")), (6, 5));
+        assert_eq!(shares.extract("other", |_| true), [1]);
+        assert!(shares.extract("other", |_| true).is_empty());
+        assert_eq!(shares.drain(), [1, 3, 5, 7, 9]);
+        assert_eq!(shares.len(), 0);
     }
 
     #[test]

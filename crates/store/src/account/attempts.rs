@@ -27,8 +27,8 @@ pub struct UsedUp {
 
 /// Counts an attempt as failed until [`succeeded`] says otherwise, so that attempts at the same time cannot slip
 /// through together. A window that began at or before `window_start` is over and another one begins. When a limit is
-/// passed, that is the answer, and what comes after it in `counted` is left alone: a client that is refused must not use
-/// up the attempts of an address. Give the client first, always, so that two
+/// passed, that is the answer, and what comes after it in `counted` is left alone: a client that is refused must not
+/// use up the attempts of an address. Give the client first, always, so that two
 /// attempts cannot wait for each other.
 pub async fn attempt(
     tx: &mut Tx<'_>,

@@ -6,8 +6,8 @@
 //! 3. A worker takes the next mail whose site has room, in the order of lanes and projects that holds everywhere
 //!    (`take`). It uses an open connection to one of the destination's servers, or opens one ([`open`]).
 //! 4. What the site says about us slows down or stops the site, not the mail ([`sender`]).
-//! 5. Mail for a site that takes none for a while does not wait in memory, nor does mail of whose domain the name servers
-//!    take long to answer: it is given back, each to be looked at again when it may leave ([`giving_back`]).
+//! 5. Mail for a site that takes none for a while does not wait in memory, nor does mail of whose domain the name
+//!    servers take long to answer: it is given back, each to be looked at again when it may leave ([`giving_back`]).
 //!
 //! What TLS with the servers comes to is counted for reports to their domains ([`tls_results`]). The mail that brings such a
 //! report leaves whatever its domain demands of TLS (RFC 8460 section 3), and is not counted.
@@ -15,12 +15,14 @@
 //! [`sites`] and [`site`] hold the state, without clock and network. `docs/adr/0077-direct-delivery.md` has the reasons.
 
 mod applied;
+mod by_project;
 mod dane;
 mod explained;
 mod giving_back;
 mod greylisting;
 mod hand_out;
 mod job;
+mod look_ups;
 mod open;
 mod pacer;
 mod path;
@@ -35,37 +37,33 @@ mod visit;
 
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::pin::pin;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use mailwright_core::ids::ProjectNumber;
 use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::dns::Dns;
 use mailwright_mail::route::{self, Directions, Route};
 use mailwright_mail::smtp::{Connection, RelayConfig};
 use mailwright_store::Db;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 
 use super::Delivery;
 use super::flows::Destination;
 use super::next_hop::NextHop;
 use crate::background::tasks::Tasks;
 use hand_out::HandOut;
+use look_ups::LookUps;
 use path::{Found, Need, NoWay};
 use policies::Policies;
 use sites::Sites;
-use unanswered::PROMPT;
 
 pub(super) use hand_out::work;
 pub(super) use tls_results::TlsResults;
 
-/// Most domains that are looked up at a time, and beside them of those whose name servers are slow. Where there are more of
-/// these, the next one is asked for again later.
-const LOOKUPS: usize = 256;
-const SLOW_LOOKUPS: usize = 512;
-/// How long a domain is looked up, its policy about TLS included.
-const LOOKUP: Duration = Duration::from_secs(20);
 /// What stands before the name of a domain where mail for it leaves whatever the domain demands. No name has it.
 const WHATEVER: char = '!';
 /// How long a farewell may take.
@@ -127,8 +125,7 @@ pub(super) struct Direct {
     /// Whether servers in private networks are connected to.
     allows_private: bool,
     sites: Mutex<Sites<Line>>,
-    lookups: Semaphore,
-    slow_lookups: Semaphore,
+    look_ups: LookUps,
     /// Mail may leave now that could not leave before.
     changed: Notify,
     /// The pace of a site is to be asked, or told something.
@@ -155,8 +152,7 @@ impl Direct {
             tls_results,
             allows_private,
             sites: Mutex::new(Sites::new(transport, connections)),
-            lookups: Semaphore::new(LOOKUPS),
-            slow_lookups: Semaphore::new(SLOW_LOOKUPS),
+            look_ups: LookUps::default(),
             changed: Notify::new(),
             asked: Notify::new(),
             hand_out: HandOut::default(),
@@ -191,22 +187,6 @@ impl Direct {
 
     fn sites(&self) -> MutexGuard<'_, Sites<Line>> {
         self.sites.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Looks up where mail for a domain goes when it is its turn. One whose name servers are slow makes room for the next: many
-    /// such domains must not keep the mail for others waiting.
-    async fn look_up(&self, name: &str, now: Timestamp) -> Result<Found, NoWay> {
-        let turn = self.lookups.acquire().await;
-        let mut way = pin!(tokio::time::timeout(LOOKUP, self.way_to(name, now)));
-        let found = match tokio::time::timeout(PROMPT, way.as_mut()).await {
-            Ok(found) => found,
-            Err(_) => {
-                let Ok(_slow) = self.slow_lookups.try_acquire() else { return Err(NoWay::Unknown) };
-                drop(turn);
-                way.await
-            }
-        };
-        found.unwrap_or(Err(NoWay::Unknown))
     }
 
     /// Looks up the mail servers of a domain, and what it demands of connections to them. Where [`WHATEVER`] stands before its
@@ -268,12 +248,12 @@ fn domain_of(name: &str) -> (&str, bool) {
 }
 
 impl Delivery {
-    /// Where mail for a domain goes. One that is not known is looked up meanwhile. `is_whatever` says that the mail leaves
-    /// whatever the domain demands of TLS.
+    /// Where a project's mail for a domain goes. One that is not known is looked up meanwhile. `is_whatever` says that the
+    /// mail leaves whatever the domain demands of TLS.
     pub(super) fn destination_of(
         self: &Arc<Self>,
         direct: &Arc<Direct>,
-        domain: &str,
+        (project, domain): (ProjectNumber, &str),
         is_whatever: bool,
     ) -> Destination {
         let name = name_of(domain, is_whatever);
@@ -282,18 +262,21 @@ impl Delivery {
             let (delivery, direct) = (Arc::clone(self), Arc::clone(direct));
             let name = name.into_owned();
             self.tasks.spawn("where mail for a domain goes", async move {
-                delivery.locate(&direct, &name, destination).await;
+                delivery.locate(&direct, (project, &name), destination).await;
             });
         }
         destination
     }
 
-    async fn locate(&self, direct: &Direct, name: &str, asked: Destination) {
-        let way = tokio::select! {
+    async fn locate(&self, direct: &Direct, (project, name): (ProjectNumber, &str), asked: Destination) {
+        // where it panics, its mail must not wait for it for ever
+        let look = AssertUnwindSafe(direct.way_to(name, self.now())).catch_unwind();
+        let found = tokio::select! {
             biased;
             () = self.tasks.stopping() => return,
-            way = direct.look_up(name, self.now()) => way,
+            found = direct.look_ups.run(project, look) => found,
         };
+        let way = found.and_then(Result::ok).unwrap_or(Err(NoWay::Unknown));
         if let Ok(found) = &way {
             let site: Arc<str> = route::site(&found.servers).into();
             let domain = domain_of(name).0.to_owned();

@@ -7,20 +7,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mailwright_core::email::Reason;
 use mailwright_core::pacing::limits::{Limits, receiver_of};
 use mailwright_core::pacing::{Grant, Pace, PaceReason, Report, Wish};
 use mailwright_core::routing::TransportNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
 use mailwright_store::delivery::site::{self, SiteKey};
-use mailwright_store::sending::email::{self, Claimed, Parked};
 
 use super::Direct;
 use super::giving_back::give_back;
-use crate::delivery::outcome::Via;
+use crate::delivery::Delivery;
 use crate::delivery::site_metrics::{SiteSums, with_most_mail};
-use crate::delivery::{Delivery, claim_ref};
 
 /// How often it is looked which sites are to be asked.
 const LOOK: Duration = Duration::from_millis(250);
@@ -219,41 +216,4 @@ async fn leave(delivery: &Arc<Delivery>, direct: &Direct) {
     };
     Direct::close(&delivery.tasks, lines);
     ask(delivery, direct, steps).await;
-}
-
-impl Delivery {
-    /// Gives mails back without an attempt, each to be looked at again at a time of its own. Those that would wait for
-    /// longer than a mail may are given up.
-    pub(in crate::delivery) async fn park(
-        self: &Arc<Self>,
-        mails: Vec<(Claimed, Timestamp)>,
-        why: &str,
-        now: Timestamp,
-    ) {
-        let (in_time, late): (Vec<_>, Vec<_>) = mails
-            .into_iter()
-            .partition(|(mail, due_at)| mail.waited + due_at.since(now) <= self.backoff.patience);
-        for (mail, _) in late {
-            let text = format!("Given up after waiting for too long. {why}");
-            self.record(self.unsendable(&mail, None, (Reason::Expired, text), Via::NOWHERE)).await;
-        }
-        let parked: Vec<_> = in_time
-            .iter()
-            .map(|(mail, due_at)| Parked {
-                claim: self.held.current(claim_ref(mail)),
-                due_at: *due_at,
-                waits: due_at.since(now),
-            })
-            .collect();
-        for (mail, _) in &in_time {
-            self.done_with(mail.id);
-        }
-        for part in parked.chunks(500) {
-            let (part, why) = (part.to_vec(), why.to_owned());
-            let written = self.app.0.db.write(body!(async |tx| email::park(tx, &part, &why).await)).await;
-            if let Err(error) = written {
-                tracing::warn!(%error, "claims could not be given back, their leases will end");
-            }
-        }
-    }
 }

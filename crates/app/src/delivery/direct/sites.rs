@@ -26,7 +26,7 @@ use crate::delivery::flows::Destination;
 
 /// How long it is remembered where mail for a domain goes. What name servers say is kept for longer, where they allow it.
 const KNOWN_FOR: Duration = Duration::from_secs(30);
-/// How long a way serves on while it is looked up again.
+/// How long after mail came last a way serves on while it is looked up again.
 const STALE_FOR: Duration = Duration::from_mins(10);
 /// Most domains of which that is remembered.
 const MOST_DOMAINS: usize = 20_000;
@@ -284,8 +284,8 @@ impl<L> Sites<L> {
         }
     }
 
-    /// Since when it is looked up where mail for a destination goes, if it is and has been for long: nothing needs to be
-    /// held in memory for the answer.
+    /// Since when it is looked up where mail for a destination goes, if it is and has been for long: nothing needs to
+    /// be held in memory for the answer.
     pub(super) fn looked_up_since(&self, destination: Destination, now: Timestamp) -> Option<Timestamp> {
         match self.targets.get(&destination)? {
             Target::Asked(since) if now.since(*since) >= PROMPT => Some(*since),
@@ -351,6 +351,7 @@ impl<L> Sites<L> {
             named.contains(destination)
                 || queued.contains_key(destination)
                 || self.begun.contains_key(destination)
+                || self.reach.get(destination).is_some_and(|reach| reach.is_remembered(now))
         };
         self.targets.retain(|destination, _| is_needed(destination));
         self.numbers.retain(|_, destination| self.targets.contains_key(destination));
@@ -363,9 +364,11 @@ impl<L> Sites<L> {
                 Target::Asked(_) | Target::No(_) => None,
             })
             .collect();
-        let remembers = self.known.len() <= MOST_ANSWERING;
+        let mut answering = 0;
         self.known.retain(|name, site| {
-            used.contains(name) || !site.is_over_with(now) || remembers && site.answers(now)
+            let is_needed = used.contains(name) || !site.is_over_with(now);
+            answering += usize::from(!is_needed && site.answers(now));
+            is_needed || answering <= MOST_ANSWERING && site.answers(now)
         });
     }
 }

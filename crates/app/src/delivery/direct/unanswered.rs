@@ -12,8 +12,8 @@ use mailwright_core::time::Timestamp;
 
 /// Pauses before the name servers are asked again.
 const PAUSES: Pauses = Pauses { first: Duration::from_mins(1), longest: Duration::from_hours(1) };
-/// Name servers that give no answer for so long are slow: they are waited for, and what waits for them makes room for other
-/// mail and other look-ups.
+/// Name servers that give no answer for so long are slow: they are waited for, and what waits for them makes room for
+/// other mail and other look-ups.
 pub(super) const PROMPT: Duration = Duration::from_secs(1);
 /// Most domains that are remembered. Beyond that each has the first pause every time.
 const MOST: usize = 20_000;

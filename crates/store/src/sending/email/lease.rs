@@ -119,7 +119,7 @@ pub async fn hold(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp, error
 }
 
 /// A mail that is given back without an attempt, because where it goes to takes none for now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parked {
     /// The claim under which it was.
     pub claim: ClaimRef,
@@ -127,21 +127,24 @@ pub struct Parked {
     pub due_at: Timestamp,
     /// How much longer it has waited then.
     pub waits: Duration,
+    /// Why it waits.
+    pub why: Arc<str>,
 }
 
 /// Gives claims back without an attempt, each until a time of its own, and stores why the mails wait.
-pub async fn park(tx: &mut Tx<'_>, parked: &[Parked], error: &str) -> Result<()> {
+pub async fn park(tx: &mut Tx<'_>, parked: &[Parked]) -> Result<()> {
     let claims: Vec<_> = parked.iter().map(|parked| parked.claim).collect();
     let [projects, ids, numbers] = claim_columns(&claims);
     let due = Arg::Ints(parked.iter().map(|parked| Some(parked.due_at.0)).collect());
     let waits = Arg::Ints(parked.iter().map(|parked| Some(millis(parked.waits))).collect());
+    let why = Arg::Texts(parked.iter().map(|parked| Some((&*parked.why).into())).collect());
     tx.each(
         "update emails set due_at = r.due, claim = emails.claim + 1, waited_ms = emails.waited_ms + r.waits, \
-         error = case when emails.recipient = '' then null else $6 end \
-         from {rows r: project_id int, email_id id, claim int, due int, waits int} \
+         error = case when emails.recipient = '' then null else r.why end \
+         from {rows r: project_id int, email_id id, claim int, due int, waits int, why text} \
          where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
          and emails.due_at is not null",
-        &[projects, ids, numbers, due, waits, error.into()],
+        &[projects, ids, numbers, due, waits, why],
     )
     .await?;
     Ok(())

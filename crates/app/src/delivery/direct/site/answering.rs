@@ -45,9 +45,9 @@ impl<L> Site<L> {
         }
     }
 
-    /// Most connections with servers of it that hang.
-    pub(in crate::delivery::direct) fn most_apart(&self) -> usize {
-        self.grant.connections.max(1) as usize
+    /// Whether one more connection may be with servers of it that hang: as many as the site may have beside them.
+    pub(in crate::delivery::direct) fn has_room_apart(&self) -> bool {
+        self.apart < self.grant.connections.max(1)
     }
 
     /// A connection is with servers that hang.
@@ -58,5 +58,6 @@ impl<L> Site<L> {
     /// It is no longer.
     pub(in crate::delivery::direct) fn ends_apart(&mut self) {
         self.apart = self.apart.saturating_sub(1);
+        self.counts_apart &= self.apart > 0;
     }
 }

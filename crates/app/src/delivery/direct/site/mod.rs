@@ -89,6 +89,8 @@ pub(super) struct Site<L> {
     opening: u32,
     /// Those of them with servers that hang.
     apart: u32,
+    /// Whether the site said that there are too many while there were some.
+    counts_apart: bool,
     pub(super) idle: VecDeque<Idle<L>>,
     /// Whether it can be reached at all.
     reach: Reach,
@@ -125,6 +127,7 @@ impl<L> Site<L> {
             open: 0,
             opening: 0,
             apart: 0,
+            counts_apart: false,
             idle: VecDeque::new(),
             reach: Reach::default(),
             trust: Trust::default(),
@@ -148,8 +151,8 @@ impl<L> Site<L> {
         if is_free { Ok(()) } else { Err(None) }
     }
 
-    /// Whether a further connection may be opened. Those with servers that hang do not count: they must not keep mail from
-    /// the other servers of the site.
+    /// Whether a further connection may be opened. Those with servers that hang do not count, unless the site counts
+    /// them: they must not keep mail from its other servers.
     pub(super) fn has_room(&self) -> bool {
         self.used() < self.grant.connections
     }
@@ -182,7 +185,7 @@ impl<L> Site<L> {
     }
 
     fn used(&self) -> u32 {
-        self.open.saturating_sub(self.apart)
+        if self.counts_apart { self.open } else { self.open.saturating_sub(self.apart) }
     }
 
     /// Whether there are more connections than granted.
@@ -228,6 +231,7 @@ impl<L> Site<L> {
             let left = (self.open - self.opening).saturating_sub(1);
             self.report.left = Some(self.report.left.map_or(left, |known| known.min(left)));
             self.grant.connections = self.grant.connections.min(left);
+            self.counts_apart = self.apart > 0;
         } else {
             self.report.unused += std::mem::take(&mut self.grant.mails);
         }

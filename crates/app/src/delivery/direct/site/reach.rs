@@ -47,6 +47,11 @@ impl Reach {
         self.failures > 0
     }
 
+    /// Whether it matters how often it was tried: it failed, and is tried again soon, or was to be a while ago.
+    pub(in crate::delivery::direct) fn is_remembered(&self, now: Timestamp) -> bool {
+        self.failures > 0 && now.since(self.until) < PAUSES.longest && self.until.since(now) <= PAUSES.longest
+    }
+
     pub(in crate::delivery::direct) fn opens(&mut self) {
         self.opening += 1;
     }

@@ -17,7 +17,7 @@ const UNHEARD_HELD: usize = 8;
 const UNHEARD_SPEED: f64 = 100.0;
 /// After so long without an answer, one mail is held for a site.
 const SILENT_AFTER: Duration = Duration::from_secs(2);
-/// Mails that are held for each project and set of servers that hang.
+/// Mails that are held for servers that hang, of each lane and project.
 pub(in crate::delivery::direct) const HANGING_HELD: usize = 1;
 /// The longest time until mail is looked at again of which it is not known when it may leave.
 const LONGEST: Duration = Duration::from_mins(1);

@@ -5,8 +5,9 @@
 //!
 //! - An answer that is awaited for half a minute **is awaited for long**; the servers of the domain **hang** until they
 //!   answer a mail sooner than that, for an hour at most, and while most conversations with them are such. Three sets of
-//!   servers that hang speak for their site. Conversations with servers that hang do not count among the connections that
-//!   the site may have, so that its other servers can be tried; each set has as many of its own.
+//!   servers that hang speak for their site. Conversations with servers that hang do not count among the connections
+//!   that the site may have, so that its other servers can be tried. There are at most as many of them, and where the
+//!   site says that there are too many, they count until they end.
 //! - Conversations in which an answer is awaited for long, and all that begin with a site that hangs, are a quarter of
 //!   all connections together. While there are so many, a site that hangs gets no further one; from half of that on, one
 //!   at a time. Of the last eighth, projects get none that have some.
@@ -46,10 +47,10 @@ impl<L> Sites<L> {
         let is_last = waits.all >= most - most / KEPT_FOR_OTHERS;
         let may_be_one_of_many = waits.all < most.div_ceil(2);
         let conversations = self.conversations(flow.destination);
-        let most_of_site = self.site_of(flow.destination).map_or(1, Site::most_apart);
         waits.all < most
             && (own == 0 || !is_last)
-            && (conversations == 0 || may_be_one_of_many && conversations < most_of_site)
+            && (conversations == 0 || may_be_one_of_many)
+            && self.site_of(flow.destination).is_none_or(Site::has_room_apart)
     }
 }
 
@@ -59,6 +60,7 @@ mod tests {
 
     use mailwright_core::ids::ProjectNumber;
     use mailwright_core::pacing::Grant;
+    use mailwright_core::pacing::reply::Signal;
     use mailwright_core::routing::TransportNumber;
     use mailwright_core::time::Timestamp;
     use mailwright_mail::route::MailServer;
@@ -222,9 +224,12 @@ mod tests {
         let admits = |sites: &Sites<u32>, destination| {
             sites.admits_of(Flow { project: ONE, destination }, NOW).is_ok()
         };
-        let begin = |sites: &mut Sites<u32>, destination| match sites.begin_of(ONE, destination, NOW) {
-            Start::Bring { path, standing, .. } => (path, standing),
-            Start::No(_) | Start::Again => panic!("there is a way"),
+        let begin = |sites: &mut Sites<u32>, destination| {
+            let Start::Bring { path, standing, .. } = sites.begin_of(ONE, destination, NOW) else {
+                panic!("there is a way");
+            };
+            sites.opened(destination, "hoster.test");
+            (path, standing)
         };
         let (to_bad, mut standing) = begin(sites, bad);
         assert!(!admits(sites, good), "the site takes one connection");
@@ -233,7 +238,10 @@ mod tests {
         assert!(admits(sites, good) && !admits(sites, bad));
         let (to_good, _) = begin(sites, good);
         assert!(!admits(sites, good));
+        // the site counts them
+        sites.site("hoster.test").unwrap().said(Signal::Connections, "421 too many".into());
         sites.closed(&to_good);
+        assert!(!admits(sites, good));
         // its answer has come, and the next mail for it takes nobody's place either
         sites.site("hoster.test").unwrap().waited(to_bad.set);
         sites.count_as((ONE, "hoster.test"), &mut standing, Standing::Proven);

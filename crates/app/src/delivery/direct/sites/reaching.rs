@@ -124,8 +124,8 @@ impl<L> Sites<L> {
         start
     }
 
-    /// A mail of a project that is under way to a site counts otherwise from now on. One to a site that is proven does not
-    /// count.
+    /// A mail of a project that is under way to a site counts otherwise from now on. One to a site that is proven does
+    /// not count.
     pub(in crate::delivery::direct) fn count_as(
         &mut self,
         (project, site): (ProjectNumber, &str),

@@ -1,39 +1,9 @@
 //! The mails under way to sites that might keep them for long, by how much is known of each site.
 
-use std::collections::HashMap;
-
 use mailwright_core::ids::ProjectNumber;
 
+use crate::delivery::direct::by_project::ByProject;
 use crate::delivery::direct::site::Standing;
-
-/// How many mails there are, and how many of them each project has, of those with any.
-#[derive(Debug, Default)]
-pub(super) struct ByProject {
-    pub(super) all: usize,
-    projects: HashMap<ProjectNumber, usize>,
-}
-
-impl ByProject {
-    pub(super) fn add(&mut self, project: ProjectNumber) {
-        self.all += 1;
-        *self.projects.entry(project).or_default() += 1;
-    }
-
-    pub(super) fn remove(&mut self, project: ProjectNumber) {
-        self.all = self.all.saturating_sub(1);
-        if let Some(count) = self.projects.get_mut(&project) {
-            *count -= 1;
-            if *count == 0 {
-                self.projects.remove(&project);
-            }
-        }
-    }
-
-    /// How many a project has.
-    pub(super) fn of(&self, project: ProjectNumber) -> usize {
-        self.projects.get(&project).copied().unwrap_or_default()
-    }
-}
 
 const ANSWERING: usize = 0;
 const TRIES: usize = 1;

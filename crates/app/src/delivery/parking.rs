@@ -1,0 +1,50 @@
+//! Giving mails back that wait for something, each to be looked at again at a time of its own.
+
+use std::sync::Arc;
+
+use mailwright_core::email::Reason;
+use mailwright_core::time::Timestamp;
+use mailwright_store::body;
+use mailwright_store::sending::email::{self, Claimed, Parked};
+
+use super::outcome::Via;
+use super::{Delivery, claim_ref};
+
+/// Most mails that are given back in one transaction.
+const MOST: usize = 500;
+
+/// Mails that are given back, with the times at which they are looked at again.
+pub(super) struct Waiting {
+    /// Why they wait.
+    pub(super) why: String,
+    pub(super) mails: Vec<(Claimed, Timestamp)>,
+}
+
+impl Delivery {
+    /// Gives mails back without an attempt. Those that would wait for longer than a mail may are given up.
+    pub(super) async fn park(self: &Arc<Self>, waiting: Vec<Waiting>, now: Timestamp) {
+        let mut parked = Vec::new();
+        for Waiting { why, mails } in waiting {
+            let why: Arc<str> = why.into();
+            for (mail, due_at) in mails {
+                let waits = due_at.since(now);
+                if mail.waited + waits > self.backoff.patience {
+                    let text = format!("Given up after waiting for too long. {why}");
+                    let record = self.unsendable(&mail, None, (Reason::Expired, text), Via::NOWHERE);
+                    self.record(record).await;
+                    continue;
+                }
+                self.done_with(mail.id);
+                let claim = self.held.current(claim_ref(&mail));
+                parked.push(Parked { claim, due_at, waits, why: Arc::clone(&why) });
+            }
+        }
+        for part in parked.chunks(MOST) {
+            let part = part.to_vec();
+            let written = self.app.0.db.write(body!(async |tx| email::park(tx, &part).await)).await;
+            if let Err(error) = written {
+                tracing::warn!(%error, "claims could not be given back, their leases will end");
+            }
+        }
+    }
+}

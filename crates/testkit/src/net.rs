@@ -71,14 +71,16 @@ pub(crate) async fn listen_at(at: SocketAddr, receive_buffer: Option<u32>) -> to
     }
 }
 
+/// When clients sent something, and its first bytes.
+type Sent = Arc<Mutex<Vec<(Instant, Vec<u8>)>>>;
+
 /// A TCP proxy on 127.0.0.1 whose connections can be cut and restored, as when a database or a network goes away.
 #[derive(Debug)]
 pub struct TcpProxy {
     target: String,
     port: u16,
     accepting: Arc<Mutex<Option<JoinHandle<()>>>>,
-    /// When clients sent something, and its first bytes.
-    sent: Arc<Mutex<Vec<(Instant, Vec<u8>)>>>,
+    sent: Sent,
 }
 
 impl TcpProxy {

@@ -117,7 +117,7 @@ impl Held {
     /// How many mails of a flow are held, of so many. Each project has one for each site that takes any, so that it has
     /// its turn beside one that has many.
     fn keep<L>(&mut self, sites: &Sites<L>, flow: Flow, count: usize, now: Timestamp) -> Option<usize> {
-        if sites.looked_up_since(flow.destination, now).is_some() {
+        if sites.looked_up_since(flow.destination).is_some() {
             return Some(0);
         }
         let path = sites.path(flow.destination)?;
@@ -177,7 +177,7 @@ fn withdraw<'q>(
 
 /// What a mail waits for that is given back; `None` where it would not be.
 fn awaited(sites: &Sites<Line>, flow: Flow, now: Timestamp) -> Option<Awaited> {
-    if let Some(since) = sites.looked_up_since(flow.destination, now) {
+    if let Some(since) = sites.looked_up_since(flow.destination) {
         let (least, most) = LOOKED_UP_FOR;
         return Some(Awaited::NameServers(now.since(since).clamp(least, most).as_secs()));
     }

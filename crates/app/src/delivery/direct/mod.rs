@@ -38,6 +38,7 @@ mod visit;
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -60,6 +61,7 @@ use look_ups::LookUps;
 use path::{Found, Need, NoWay};
 use policies::Policies;
 use sites::Sites;
+use unanswered::PROMPT;
 
 pub(super) use hand_out::work;
 pub(super) use tls_results::TlsResults;
@@ -271,10 +273,21 @@ impl Delivery {
     async fn locate(&self, direct: &Direct, (project, name): (ProjectNumber, &str), asked: Destination) {
         // where it panics, its mail must not wait for it for ever
         let look = AssertUnwindSafe(direct.way_to(name, self.now())).catch_unwind();
+        let mut look = pin!(direct.look_ups.run(project, look));
         let found = tokio::select! {
             biased;
             () = self.tasks.stopping() => return,
-            found = direct.look_ups.run(project, look) => found,
+            found = tokio::time::timeout(PROMPT, look.as_mut()) => found,
+        };
+        let found = if let Ok(found) = found {
+            found
+        } else {
+            direct.sites().takes_long(asked, self.now());
+            tokio::select! {
+                biased;
+                () = self.tasks.stopping() => return,
+                found = look => found,
+            }
         };
         let way = found.and_then(Result::ok).unwrap_or(Err(NoWay::Unknown));
         if let Ok(found) = &way {

@@ -21,7 +21,7 @@ use mailwright_mail::route::site;
 use self::under_way::UnderWay;
 use super::path::{Found, NoWay, Path};
 use super::site::{Idle, Reach, Site, Standing};
-use super::unanswered::{PROMPT, Unanswered};
+use super::unanswered::Unanswered;
 use crate::delivery::flows::Destination;
 
 /// How long it is remembered where mail for a domain goes. What name servers say is kept for longer, where they allow it.
@@ -36,8 +36,8 @@ const MOST_ANSWERING: usize = 5_000;
 /// What is known of a destination.
 #[derive(Debug, Clone)]
 enum Target {
-    /// It is being looked up, since then.
-    Asked(Timestamp),
+    /// It is being looked up; since when that has taken long, if it has.
+    Asked(Option<Timestamp>),
     To(Arc<Path>),
     No(NoWay),
 }
@@ -113,7 +113,7 @@ impl<L> Sites<L> {
             }
         }
         let rests = self.unanswered.rests(domain, now);
-        let target = rests.map_or(Target::Asked(now), |_| Target::No(NoWay::Unknown));
+        let target = rests.map_or(Target::Asked(None), |_| Target::No(NoWay::Unknown));
         let destination = self.number(target);
         let until = now.plus(KNOWN_FOR);
         self.domains.insert(domain.into(), (destination, rests.map_or(until, |rests| rests.min(until))));
@@ -284,12 +284,19 @@ impl<L> Sites<L> {
         }
     }
 
-    /// Since when it is looked up where mail for a destination goes, if it is and has been for long: nothing needs to
-    /// be held in memory for the answer.
-    pub(super) fn looked_up_since(&self, destination: Destination, now: Timestamp) -> Option<Timestamp> {
+    /// It takes long to look up where mail for a destination goes.
+    pub(super) fn takes_long(&mut self, asked: Destination, now: Timestamp) {
+        if let Some(Target::Asked(since)) = self.targets.get_mut(&asked) {
+            since.get_or_insert(now);
+        }
+    }
+
+    /// Since when it has taken long to look up where mail for a destination goes, if it does: nothing needs to be held
+    /// in memory for the answer.
+    pub(super) fn looked_up_since(&self, destination: Destination) -> Option<Timestamp> {
         match self.targets.get(&destination)? {
-            Target::Asked(since) if now.since(*since) >= PROMPT => Some(*since),
-            Target::Asked(_) | Target::To(_) | Target::No(_) => None,
+            Target::Asked(since) => *since,
+            Target::To(_) | Target::No(_) => None,
         }
     }
 

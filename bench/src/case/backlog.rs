@@ -40,6 +40,8 @@ const RATE_BAR: f64 = 0.8;
 const MOST: f64 = 0.9;
 /// How long the rate is measured.
 const MEASURED: Duration = Duration::from_secs(30);
+/// How often it is counted how much is put aside: every time, the database reads all mails for it.
+const LOOK: Duration = Duration::from_secs(20);
 /// How long it may take until all mail for paused sites is put aside.
 const PATIENCE: Duration = Duration::from_mins(10);
 /// Nobody listens there.
@@ -203,6 +205,6 @@ async fn until_put_aside(db: &Db, site: &Site, server: &Server) -> Result<Aside>
             _ => last = Some(Aside { mails, sent: sent(project, db).await? as f64, at: Instant::now() }),
         }
         ensure!(began.elapsed() < PATIENCE, "paused mail is not put aside:\n{}", server.last_words());
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        tokio::time::sleep(LOOK).await;
     }
 }

@@ -33,6 +33,9 @@ const MOST_DOMAINS: usize = 20_000;
 /// So many sites that nothing waits for are remembered for as long as they count as ones that answer.
 const MOST_ANSWERING: usize = 5_000;
 
+/// So many destinations that nothing waits for are remembered since they could not be reached.
+const MOST_FAILED: usize = 10_000;
+
 /// What is known of a destination.
 #[derive(Debug, Clone)]
 enum Target {
@@ -354,13 +357,15 @@ impl<L> Sites<L> {
             });
         }
         let named: HashSet<_> = self.domains.values().map(|(destination, _)| *destination).collect();
-        let is_needed = |destination: &Destination| {
-            named.contains(destination)
+        let mut failed = 0;
+        self.targets.retain(|destination, _| {
+            let is_needed = named.contains(destination)
                 || queued.contains_key(destination)
-                || self.begun.contains_key(destination)
-                || self.reach.get(destination).is_some_and(|reach| reach.is_remembered(now))
-        };
-        self.targets.retain(|destination, _| is_needed(destination));
+                || self.begun.contains_key(destination);
+            let has_failed = self.reach.get(destination).is_some_and(|reach| reach.is_remembered(now));
+            failed += usize::from(!is_needed && has_failed);
+            is_needed || has_failed && failed <= MOST_FAILED
+        });
         self.numbers.retain(|_, destination| self.targets.contains_key(destination));
         self.reach.retain(|destination, _| self.targets.contains_key(destination));
         let used: HashSet<Arc<str>> = self

@@ -302,7 +302,7 @@ impl Delivery {
         for mail in &mails {
             self.done_with(mail.id);
         }
-        for part in mails.chunks(500) {
+        for part in mails.chunks(parking::MOST) {
             let (part, why) = (part.to_vec(), why.clone());
             let given_back = self.app.0.db.write(body!(async |tx| {
                 match &why {

@@ -11,7 +11,7 @@ use super::outcome::Via;
 use super::{Delivery, claim_ref};
 
 /// Most mails that are given back in one transaction.
-const MOST: usize = 500;
+pub(super) const MOST: usize = 500;
 
 /// Mails that are given back, with the times at which they are looked at again.
 pub(super) struct Waiting {
@@ -34,8 +34,9 @@ impl Delivery {
                     self.record(record).await;
                     continue;
                 }
-                self.done_with(mail.id);
+                // claimed again meanwhile, where the database was away for longer than a lease
                 let claim = self.held.current(claim_ref(&mail));
+                self.done_with(mail.id);
                 parked.push(Parked { claim, due_at, waits, why: Arc::clone(&why) });
             }
         }

@@ -166,30 +166,29 @@ impl<K: Copy + Eq + Hash, T> Shares<K, T> {
 
     /// Takes back what a key has beyond so many pieces, the last ones.
     pub(super) fn withdraw(&mut self, key: K, keep: usize) -> Vec<T> {
-        let Some(queue) = self.queues.get_mut(&key) else { return Vec::new() };
-        let withdrawn: Vec<T> = queue.split_off(keep.min(queue.len())).into();
-        if queue.is_empty() {
-            self.queues.remove(&key);
-            self.turns.leave(key);
-        }
-        self.len -= withdrawn.len();
-        self.tidy();
-        withdrawn
+        self.take_back(key, |queue| queue.split_off(keep.min(queue.len())).into())
     }
 
-    /// Takes the pieces of a key that `is_meant` accepts.
+    /// Takes back the pieces of a key that `is_meant` accepts.
     pub(super) fn extract(&mut self, key: K, mut is_meant: impl FnMut(&T) -> bool) -> Vec<T> {
+        self.take_back(key, |queue| {
+            let (meant, rest): (Vec<T>, Vec<T>) =
+                std::mem::take(queue).into_iter().partition(|piece| is_meant(piece));
+            *queue = rest.into();
+            meant
+        })
+    }
+
+    fn take_back(&mut self, key: K, take: impl FnOnce(&mut VecDeque<T>) -> Vec<T>) -> Vec<T> {
         let Some(queue) = self.queues.get_mut(&key) else { return Vec::new() };
-        let (extracted, rest): (Vec<T>, Vec<T>) =
-            std::mem::take(queue).into_iter().partition(|piece| is_meant(piece));
-        *queue = rest.into();
+        let taken = take(queue);
         if queue.is_empty() {
             self.queues.remove(&key);
             self.turns.leave(key);
         }
-        self.len -= extracted.len();
+        self.len -= taken.len();
         self.tidy();
-        extracted
+        taken
     }
 
     fn tidy(&mut self) {

@@ -46,10 +46,9 @@ impl<L> Sites<L> {
         }
         let is_last = waits.all >= most - most / KEPT_FOR_OTHERS;
         let may_be_one_of_many = waits.all < most.div_ceil(2);
-        let conversations = self.conversations(flow.destination);
         waits.all < most
             && (own == 0 || !is_last)
-            && (conversations == 0 || may_be_one_of_many)
+            && (self.conversations(flow.destination) == 0 || may_be_one_of_many)
             && self.site_of(flow.destination).is_none_or(Site::has_room_apart)
     }
 }

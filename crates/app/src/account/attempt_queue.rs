@@ -24,9 +24,9 @@ pub(super) struct AttemptQueue {
     used_up: Mutex<HashMap<[u8; 32], Known>>,
 }
 
-/// A count that is used up: when its window began, and when that was found.
+/// A count that is used up, and when that was found.
 struct Known {
-    began: Timestamp,
+    used_up: UsedUp,
     found: Timestamp,
 }
 
@@ -48,21 +48,21 @@ impl AttemptQueue {
         self.turns.acquire().await.ok()
     }
 
-    /// When the window of one of the counts began, if that is known to be used up.
-    pub(super) fn used_up(&self, counted: &[Counted], now: Timestamp) -> Option<Timestamp> {
+    /// One of the counts that is known to be used up.
+    pub(super) fn used_up(&self, counted: &[Counted], now: Timestamp) -> Option<UsedUp> {
         let known = self.known();
         let mut found = counted.iter().filter_map(|Counted { key, .. }| known.get(key));
-        found.find(|known| known.holds(now)).map(|known| known.began)
+        found.find(|known| known.holds(now)).map(|known| known.used_up)
     }
 
     /// Remembers that a count is used up.
-    pub(super) fn note(&self, UsedUp { key, began }: UsedUp, now: Timestamp) {
+    pub(super) fn note(&self, used_up: UsedUp, now: Timestamp) {
         let mut known = self.known();
         if known.len() >= MOST_KNOWN {
             known.retain(|_, known| known.holds(now));
         }
         if known.len() < MOST_KNOWN {
-            known.insert(key, Known { began, found: now });
+            known.insert(used_up.key, Known { used_up, found: now });
         }
     }
 
@@ -84,8 +84,9 @@ mod tests {
     fn what_is_used_up_is_known_for_a_second() {
         let (queue, at) = (AttemptQueue::default(), Timestamp(1_000_000));
         let (one, other) = (Counted { key: [1; 32], limit: 5 }, Counted { key: [2; 32], limit: 5 });
-        queue.note(UsedUp { key: one.key, began: Timestamp(7) }, at);
-        assert_eq!(queue.used_up(&[other, one], at.plus(KNOWN_FOR / 2)), Some(Timestamp(7)));
+        let used_up = UsedUp { key: one.key, began: Timestamp(7) };
+        queue.note(used_up, at);
+        assert_eq!(queue.used_up(&[other, one], at.plus(KNOWN_FOR / 2)), Some(used_up));
         assert_eq!(queue.used_up(&[other], at), None);
         assert_eq!(queue.used_up(&[one], at.plus(KNOWN_FOR)), None);
         assert_eq!(queue.used_up(&[one], at.minus(KNOWN_FOR)), None, "the clock was set back");

@@ -1,8 +1,7 @@
 //! The limits on guessing, and on what costs others: attempts are counted by address and by client. They are counted in
 //! transactions of their own, so a refusal does not undo them.
 
-use mailwright_core::time::Timestamp;
-use mailwright_store::account::attempts::{self, Counted};
+use mailwright_store::account::attempts::{self, Counted, UsedUp};
 use mailwright_store::body;
 
 use crate::App;
@@ -64,26 +63,24 @@ impl App {
 
     async fn count(&self, rows: Vec<Counted>) -> Result<()> {
         let (queue, window) = (&self.0.account.attempts, self.settings().accounts.attempts_window);
-        let refused = |began: Timestamp, now| {
-            let wait = began.plus(window).since(now).as_secs().max(1);
-            Err(Error::TooManyAttempts { retry_after: wait as i64 })
-        };
+        let refused =
+            |used_up: UsedUp, now| Err(Error::TooManyAttempts { retry_after: used_up.wait(window, now) });
         let asked_at = self.0.clock.now();
-        if let Some(began) = queue.used_up(&rows, asked_at) {
-            return refused(began, asked_at);
+        if let Some(used_up) = queue.used_up(&rows, asked_at) {
+            return refused(used_up, asked_at);
         }
         let _turn = queue.turn().await;
         let now = self.0.clock.now();
         // it may have been used up by those who had their turn before
-        if let Some(began) = queue.used_up(&rows, now) {
-            return refused(began, now);
+        if let Some(used_up) = queue.used_up(&rows, now) {
+            return refused(used_up, now);
         }
         let since = now.minus(window);
         let used_up =
             self.0.db.write(body!(async |tx| attempts::attempt(tx, &rows, since, now).await)).await?;
         let Some(used_up) = used_up else { return Ok(()) };
         queue.note(used_up, now);
-        refused(used_up.began, now)
+        refused(used_up, now)
     }
 
     pub(crate) async fn forgive(&self, attempt: Attempt) -> Result<()> {

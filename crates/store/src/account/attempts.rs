@@ -1,5 +1,7 @@
 //! Failed logins and other attempts, counted for all nodes together, and the clients that accounts signed in from.
 
+use std::time::Duration;
+
 use mailwright_core::ids::UserId;
 use mailwright_core::time::Timestamp;
 
@@ -23,6 +25,13 @@ pub struct UsedUp {
     pub key: [u8; 32],
     /// When its window began.
     pub began: Timestamp,
+}
+
+impl UsedUp {
+    /// Seconds until its window is over, one at least.
+    pub fn wait(&self, window: Duration, now: Timestamp) -> i64 {
+        self.began.plus(window).since(now).as_secs().max(1) as i64
+    }
 }
 
 /// Counts an attempt as failed until [`succeeded`] says otherwise, so that attempts at the same time cannot slip

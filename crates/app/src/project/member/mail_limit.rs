@@ -51,9 +51,7 @@ impl Allowance {
         counted.push(Counted { key: by_one, limit: MAILS_TO_ADDRESS_BY_ONE });
         counted.push(Counted { key: digest("invitation to", &[to]), limit: MAILS_TO_ADDRESS });
         let refused = attempts::attempt(tx, &counted, self.now.minus(self.window), self.now).await?;
-        Ok(refused.map(|used_up| {
-            let wait = used_up.began.plus(self.window).since(self.now).as_secs().max(1);
-            Error::TooManyMails { retry_after: wait as i64 }
-        }))
+        let refused = refused.map(|used_up| used_up.wait(self.window, self.now));
+        Ok(refused.map(|retry_after| Error::TooManyMails { retry_after }))
     }
 }

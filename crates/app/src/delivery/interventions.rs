@@ -6,7 +6,6 @@
 //! intervention ends (`letting_go.rs`). All processes let such mail go; that several do harms nothing. What is being
 //! handed over when an intervention is made is handed over.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use mailwright_core::email::Reason;
 use mailwright_core::ids::InterventionId;
 use mailwright_core::intervention::{Intervention, InterventionKind, Interventions, Waiting};
 use mailwright_store::body;
-use mailwright_store::delivery::intervention as store;
+use mailwright_store::delivery::intervention::{self as store, Paused};
 use mailwright_store::sending::email::Claimed;
 
 use super::intervening::MOST_IN_FORCE;
@@ -131,21 +130,20 @@ impl Delivery {
     /// Puts claimed mails off, each until its intervention ends.
     pub(super) async fn pause_mails(&self, paused: Vec<(InterventionId, String, Claimed)>) {
         let now = self.now();
-        let mut by_intervention: BTreeMap<(InterventionId, String), Vec<_>> = BTreeMap::new();
-        for (id, why, mail) in paused {
-            let due_at = now.plus(PUT_OFF.mul_f64(1.0 + rand::random::<f64>()).min(LONGEST_PUT_OFF));
-            let claim = self.held.current(claim_ref(&mail));
-            self.done_with(mail.id);
-            by_intervention.entry((id, why)).or_default().push((claim, due_at));
-        }
-        for ((id, why), mails) in by_intervention {
-            for part in mails.chunks(BATCH) {
-                let (part, why) = (part.to_vec(), why.clone());
-                let written =
-                    self.app.0.db.write(body!(async |tx| store::pause(tx, id, &part, &why, now).await)).await;
-                if let Err(error) = written {
-                    tracing::warn!(%error, "claims could not be given back, their leases will end");
-                }
+        let paused: Vec<_> = paused
+            .into_iter()
+            .map(|(by, why, mail)| {
+                let until = now.plus(PUT_OFF.mul_f64(1.0 + rand::random::<f64>()).min(LONGEST_PUT_OFF));
+                let claim = self.held.current(claim_ref(&mail));
+                self.done_with(mail.id);
+                Paused { claim, by, until, why: why.into() }
+            })
+            .collect();
+        for part in paused.chunks(BATCH) {
+            let part = part.to_vec();
+            let written = self.app.0.db.write(body!(async |tx| store::pause(tx, &part, now).await)).await;
+            if let Err(error) = written {
+                tracing::warn!(%error, "claims could not be given back, their leases will end");
             }
         }
     }

@@ -179,6 +179,7 @@ mod tests {
     use mailwright_core::ids::EmailId;
     use mailwright_core::intervention::{InterventionKind, Scope};
     use mailwright_store::database::migrate;
+    use mailwright_store::delivery::intervention::Paused;
     use mailwright_store::sending::email::ClaimRef;
     use mailwright_store::{Arg, Location, StoreMetrics, Tx, args};
 
@@ -217,9 +218,9 @@ mod tests {
                 args![project, claim.id, &[0; 32][..], Arg::Json("{}".into())],
             )
             .await?;
-            paused.push((claim, later));
+            paused.push(Paused { claim, by: pause.id, until: later, why: "It was paused.".into() });
         }
-        store::pause(tx, pause.id, &paused, "It was paused.", ENDED).await?;
+        store::pause(tx, &paused, ENDED).await?;
         Ok(pause)
     }
 

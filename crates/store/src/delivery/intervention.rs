@@ -1,6 +1,9 @@
 //! What operators, and projects for their own mail, want done with mail that waits
 //! ([`mailwright_core::intervention`]). Mail that is paused names its intervention, so that it is found when that ends.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use mailwright_core::ids::{InterventionId, ProjectNumber};
 use mailwright_core::intervention::{Intervention, InterventionKind, OPERATOR, Scope};
 use mailwright_core::time::Timestamp;
@@ -173,37 +176,45 @@ pub async fn remove(tx: &mut Tx<'_>, ids: &[InterventionId]) -> Result<()> {
     Ok(())
 }
 
-/// Gives claims back without an attempt, until a time of each or until the intervention ends, and stores why the mails
-/// wait. That they wait counts for nothing.
-pub async fn pause(
-    tx: &mut Tx<'_>,
-    id: InterventionId,
-    mails: &[(ClaimRef, Timestamp)],
-    why: &str,
-    now: Timestamp,
-) -> Result<()> {
-    let mut projects: Vec<_> = mails.iter().map(|(claim, _)| claim.project).collect();
-    projects.sort_unstable();
-    projects.dedup();
+/// A mail that is paused.
+#[derive(Debug, Clone)]
+pub struct Paused {
+    /// The claim under which it was.
+    pub claim: ClaimRef,
+    /// What pauses it.
+    pub by: InterventionId,
+    /// When it is looked at again, where that has not ended before.
+    pub until: Timestamp,
+    /// Why it waits.
+    pub why: Arc<str>,
+}
+
+/// Gives claims back without an attempt, each until a time of its own or until its intervention ends, and stores why the
+/// mails wait. That they wait counts for nothing. However many interventions pause them, this is two statements.
+pub async fn pause(tx: &mut Tx<'_>, mails: &[Paused], now: Timestamp) -> Result<()> {
+    let of = mails.iter().map(|mail| (mail.by, mail.claim.project)).collect::<BTreeSet<_>>();
     tx.each(
-        "insert into intervention_projects (intervention_id, project) select $2, r.project \
-         from {rows r: project int} where true on conflict (intervention_id, project) do nothing",
-        &[Arg::Ints(projects.iter().map(|project| Some(project.0)).collect()), id.into()],
+        "insert into intervention_projects (intervention_id, project) select r.intervention, r.project \
+         from {rows r: intervention id, project int} where true on conflict (intervention_id, project) do nothing",
+        &[
+            Arg::Ids(of.iter().map(|(by, _)| Some((*by).into())).collect()),
+            Arg::Ints(of.iter().map(|(_, project)| Some(project.0)).collect()),
+        ],
     )
     .await?;
     tx.each(
-        "update emails set due_at = r.due, claim = emails.claim + 1, paused_by = $5, updated_at = $7, \
-         error = case when emails.recipient = '' then null else $6 end \
-         from {rows r: project_id int, email_id id, claim int, due int} \
+        "update emails set due_at = r.due, claim = emails.claim + 1, paused_by = r.intervention, updated_at = $7, \
+         error = case when emails.recipient = '' then null else r.why end \
+         from {rows r: project_id int, email_id id, claim int, due int, intervention id, why text} \
          where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
          and emails.due_at is not null",
         &[
-            Arg::Ints(mails.iter().map(|(claim, _)| Some(claim.project.0)).collect()),
-            Arg::Ids(mails.iter().map(|(claim, _)| Some(claim.id.into())).collect()),
-            Arg::Ints(mails.iter().map(|(claim, _)| Some(claim.claim)).collect()),
-            Arg::Ints(mails.iter().map(|(_, due)| Some(due.0)).collect()),
-            id.into(),
-            why.into(),
+            Arg::Ints(mails.iter().map(|mail| Some(mail.claim.project.0)).collect()),
+            Arg::Ids(mails.iter().map(|mail| Some(mail.claim.id.into())).collect()),
+            Arg::Ints(mails.iter().map(|mail| Some(mail.claim.claim)).collect()),
+            Arg::Ints(mails.iter().map(|mail| Some(mail.until.0)).collect()),
+            Arg::Ids(mails.iter().map(|mail| Some(mail.by.into())).collect()),
+            Arg::Texts(mails.iter().map(|mail| Some((&*mail.why).into())).collect()),
             now.into(),
         ],
     )
@@ -291,8 +302,9 @@ mod tests {
         }
     }
 
-    fn claim(project: ProjectNumber) -> (ClaimRef, Timestamp) {
-        (ClaimRef { project, id: EmailId::new(NOW, rand::random()), claim: 1 }, NOW)
+    fn mail(project: ProjectNumber, by: &Intervention) -> Paused {
+        let claim = ClaimRef { project, id: EmailId::new(NOW, rand::random()), claim: 1 };
+        Paused { claim, by: by.id, until: NOW, why: "It was paused.".into() }
     }
 
     async fn ids(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<InterventionId>> {
@@ -333,7 +345,7 @@ mod tests {
                 for one in gone.iter().chain([&of_site]) {
                     add(tx, one).await?;
                 }
-                super::pause(tx, gone[0].id, &[claim(new)], "It was paused.", NOW).await?;
+                super::pause(tx, &[mail(new, &gone[0])], NOW).await?;
                 let mut found = of_deleted(tx, 10).await?;
                 found.sort_unstable();
                 let mut expected = gone.each_ref().map(|one| one.id);

@@ -112,14 +112,41 @@ fn blocks_source(text: &str) -> bool {
     BLOCKED.iter().any(|verb| text.match_indices(verb).any(|(at, _)| is_of_source(&text[..at])))
 }
 
+/// A text in lower case without words that a server repeats of what it was told: an address chosen for its words must not
+/// speak for the server.
+fn without(text: &str, told: &[&str]) -> String {
+    let mut text = text.to_ascii_lowercase();
+    for told in told.iter().filter(|told| !told.is_empty()) {
+        let told = told.to_ascii_lowercase();
+        let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let mut from = 0;
+        while let Some(at) = text[from..].find(&told).map(|at| from + at) {
+            let end = at + told.len();
+            if is_part(text[..at].chars().next_back()) || is_part(text[end..].chars().next()) {
+                from = end;
+            } else {
+                text.replace_range(at..end, "");
+                from = at;
+            }
+        }
+    }
+    text
+}
+
 /// What a refusal says about the source; `None` where it is about the mail, its recipient, or the connection alone. Of a
 /// reply without any known phrase, 421 and enhanced codes of the form 4.7.x slow down (RFC 3463 section 3.8: security
-/// and policy).
-pub fn signal(code: u16, enhanced: Option<(u16, u16, u16)>, text: &str) -> Option<Signal> {
+/// and policy). A reply about a recipient's address (section 3.2) says no more than that the mail is greylisted. What the
+/// server was `told`, such as the recipient, is no word of its own: the longest has to come first.
+pub fn signal(code: u16, enhanced: Option<(u16, u16, u16)>, text: &str, told: &[&str]) -> Option<Signal> {
+    let is_of_address = matches!(enhanced, Some((_, 1, 1 | 2 | 3 | 6 | 10)));
+    said(code, enhanced, &without(text, told))
+        .filter(|signal| !is_of_address || *signal == Signal::Greylisted)
+}
+
+fn said(code: u16, enhanced: Option<(u16, u16, u16)>, text: &str) -> Option<Signal> {
     if !(400..600).contains(&code) {
         return None;
     }
-    let text = text.to_ascii_lowercase();
     let has = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
     if has(&OF_A_MAILBOX) {
         return None;
@@ -128,7 +155,7 @@ pub fn signal(code: u16, enhanced: Option<(u16, u16, u16)>, text: &str) -> Optio
         // what is greylisted is taken later: a refusal for good is something else
         return meaning.filter(|meaning| code < 500 || *meaning == Signal::Blocked);
     }
-    if blocks_source(&text) {
+    if blocks_source(text) {
         return Some(Signal::Blocked);
     }
     let is_policy = matches!(enhanced, Some((4, 7, _)));
@@ -199,7 +226,7 @@ mod tests {
             (550, Some((5, 1, 1)), "No such user here", None),
         ];
         for (code, enhanced, text, wanted) in cases {
-            assert_eq!(signal(code, enhanced, text), wanted, "{code} {text}");
+            assert_eq!(signal(code, enhanced, text, &[]), wanted, "{code} {text}");
         }
     }
 
@@ -211,8 +238,8 @@ mod tests {
             "Your IP address is banned",
             "The client host (2001:db8::1) is blocked by policy",
         ] {
-            assert_eq!(signal(550, Some((5, 7, 1)), text), Some(Signal::Blocked), "{text}");
-            assert_eq!(signal(450, Some((4, 7, 1)), text), Some(Signal::Blocked), "{text}");
+            assert_eq!(signal(550, Some((5, 7, 1)), text, &[]), Some(Signal::Blocked), "{text}");
+            assert_eq!(signal(450, Some((4, 7, 1)), text, &[]), Some(Signal::Blocked), "{text}");
         }
         for text in [
             "The sender's domain shop.example is blocked",
@@ -221,12 +248,37 @@ mod tests {
             "An attachment of this type is blocked, see https://example.org/?ip=192.0.2.1",
             "Sender denied as sender's email address is blocked",
         ] {
-            assert_eq!(signal(550, Some((5, 7, 1)), text), None, "{text}");
+            assert_eq!(signal(550, Some((5, 7, 1)), text, &[]), None, "{text}");
         }
     }
 
     #[test]
     fn what_was_taken_says_nothing() {
-        assert_eq!(signal(250, Some((2, 0, 0)), "queued, not throttled"), None);
+        assert_eq!(signal(250, Some((2, 0, 0)), "queued, not throttled", &[]), None);
+    }
+
+    #[test]
+    fn an_address_does_not_speak_for_the_server_that_repeats_it() {
+        let of = |local: &str, code, enhanced, text: &str| {
+            let address = format!("{local}@Example.org");
+            signal(code, enhanced, text, &[&address, local, "example.org"])
+        };
+        let unknown = "<Spamhaus@example.org>: Recipient address rejected: User unknown";
+        assert_eq!(of("spamhaus", 550, Some((5, 7, 1)), unknown), None);
+        assert_eq!(of("spamhaus", 550, None, "no mailbox spamhaus here, spamhaus"), None);
+        assert_eq!(of("throttled", 450, None, "throttled: unverified address"), None);
+        assert_eq!(of("throttle0", 450, Some((4, 1, 1)), "<throttle0@example.org>: unverified"), None);
+        // not a part of another word, and what the server says itself counts
+        let listed = "Client host [192.0.2.1] blocked using zen.spamhaus.org";
+        assert_eq!(of("us", 554, Some((5, 7, 1)), listed), Some(Signal::Blocked));
+        assert_eq!(of("spam", 554, Some((5, 7, 1)), listed), Some(Signal::Blocked));
+    }
+
+    #[test]
+    fn what_is_said_of_an_address_is_not_said_of_us() {
+        let text = "no such user, see our blocklist";
+        assert_eq!(signal(550, Some((5, 1, 1)), text, &[]), None);
+        assert_eq!(signal(450, Some((4, 1, 1)), "slow down", &[]), None);
+        assert_eq!(signal(450, Some((4, 1, 1)), "greylisted", &[]), Some(Signal::Greylisted));
     }
 }

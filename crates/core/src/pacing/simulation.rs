@@ -270,7 +270,7 @@ fn turn(
     for nth in 0..most {
         if let Err(refusal) = site.seen.mail(&site.model, open, now) {
             let (code, enhanced, text) = refusal;
-            let said = signal(code, Some(enhanced), text).expect("every reply of a model is known");
+            let said = signal(code, Some(enhanced), text, &[]).expect("every reply of a model is known");
             refused.push((now.0 % DAY / 60_000, site.model.host, said.as_str()));
             if said == super::reply::Signal::Blocked {
                 warm_up.blocked();

@@ -15,6 +15,9 @@ pub(super) fn explained(site: &str, why: &Slow) -> String {
         Slow::Unreachable(error) => {
             format!("The mail waits, because {site} cannot be reached. Last: {error}")
         }
+        Slow::Refused(reply) => {
+            format!("The mail waits, because servers of {site} refuse us for now. Last: {reply}")
+        }
         Slow::Pace(PaceReason::Resting, reply) => {
             format!("The mail waits, because {site} asks us to send less.{}", said(reply))
         }
@@ -28,8 +31,8 @@ pub(super) fn explained(site: &str, why: &Slow) -> String {
             format!("The mail waits for one of the connections that {site} takes.{}", said(reply))
         }
         Slow::Crowded => format!(
-            "The mail waits, because much other mail of the project waits for servers that take long to answer, and \
-             {site} has not proven yet that it answers."
+            "The mail waits, because much other mail waits for servers that take long to answer, and {site} has not \
+             proven yet that it answers."
         ),
         Slow::Hangs => format!("The mail waits, because {site} takes minutes to answer."),
         Slow::Unheard => format!("The mail waits, because {site} has not answered yet."),

@@ -206,8 +206,8 @@ fn waiting_for(
             return Some(Waiting { why: LOOKED_UP.to_owned(), mails });
         }
         Awaited::Servers(name, destination) => {
-            let (until, error) = sites.rests(*destination, now)?;
-            (name, Room::after(until), Slow::Unreachable(error.to_owned()))
+            let (until, why) = sites.rests(*destination, now)?;
+            (name, Room::after(until), why)
         }
         Awaited::Answer(name) => (name, sites.site(name)?.room_of_hanging(now), Slow::Hangs),
         Awaited::Room(name) => (name, Room::after(now.plus(CROWDED_FOR)), Slow::Crowded),

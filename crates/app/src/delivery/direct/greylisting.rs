@@ -8,7 +8,7 @@ use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 use mailwright_store::sending::email::Claimed;
 
-use super::open::heard;
+use super::told::Told;
 use super::visit::Visit;
 use crate::delivery::hand_over::HandOver;
 
@@ -22,7 +22,8 @@ impl Visit {
         first_pause: Duration,
         now: Timestamp,
     ) -> Option<Duration> {
-        let first = mail.log.iter().find(|attempt| is_greylisted(attempt));
+        let told = Told::of(mail, "", "");
+        let first = mail.log.iter().find(|attempt| is_greylisted(attempt, &told));
         let first = first.and_then(|attempt| Timestamp::parse(&attempt.at));
         match end {
             HandOver::Accepted(_) => {
@@ -31,7 +32,7 @@ impl Visit {
                 None
             }
             HandOver::Temporary(reply) | HandOver::Refused(_, reply) => {
-                if heard(reply.code, reply.enhanced, &reply.text) != Some(Signal::Greylisted) {
+                if told.heard(reply.code, reply.enhanced, &reply.text) != Some(Signal::Greylisted) {
                     return None;
                 }
                 let after = first.map_or(Duration::ZERO, |first| now.since(first));
@@ -47,9 +48,9 @@ impl Visit {
 }
 
 /// Whether an attempt was greylisted. The words tell, as they do of a reply.
-fn is_greylisted(attempt: &Attempt) -> bool {
+fn is_greylisted(attempt: &Attempt, told: &Told<'_>) -> bool {
     let said = attempt.code.zip(attempt.reply.as_deref());
-    said.is_some_and(|(code, text)| heard(code, None, text) == Some(Signal::Greylisted))
+    said.is_some_and(|(code, text)| told.heard(code, None, text) == Some(Signal::Greylisted))
 }
 
 fn draw(mail: &Claimed) -> u64 {

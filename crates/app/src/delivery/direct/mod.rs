@@ -32,6 +32,7 @@ mod site;
 mod sites;
 mod tls_results;
 mod tls_sessions;
+mod told;
 mod unanswered;
 mod visit;
 

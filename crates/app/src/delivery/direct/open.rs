@@ -4,13 +4,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use mailwright_core::pacing::reply::{Signal, signal};
+use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::route::{Addresses, MailServer};
 use mailwright_mail::smtp::{OpenError, OpenStage, Security};
 use mailwright_tls::{Dane, Verdict};
 
 use super::path::{Need, Path};
+use super::told::Told;
 use super::{Direct, Line};
 use crate::delivery::hand_over::Reply;
 use crate::http_client::may_connect;
@@ -19,6 +20,8 @@ use crate::http_client::may_connect;
 const MOST_SERVERS: usize = 5;
 /// How long they are tried, all together: the last one that was begun with is waited for.
 const PATIENCE: Duration = Duration::from_secs(45);
+/// How long one is waited for while there are others: one that says nothing must not keep mail from them.
+const TURN: Duration = Duration::from_secs(25);
 
 /// Why a server with private addresses is not connected to.
 const ONLY_PRIVATE: &str = "it has private addresses only, and MAILWRIGHT_ALLOW_PRIVATE_NETWORKS is false";
@@ -39,6 +42,19 @@ pub(super) struct Unopened {
     pub(super) is_of_domain: bool,
 }
 
+impl Unopened {
+    /// A server had its time.
+    fn late(host: &str) -> Self {
+        Self {
+            host: host.to_owned(),
+            reply: None,
+            signal: None,
+            error: format!("{host}: it did not answer within {} seconds", TURN.as_secs()),
+            is_of_domain: false,
+        }
+    }
+}
+
 impl Direct {
     /// Connects to the best server that can be reached, for mail to a domain. A server that refuses us because of what we
     /// are, or of how much we send, is the last that is asked: the others are of the same site. What TLS comes to is
@@ -52,11 +68,18 @@ impl Direct {
             error: "no mail server has an address that can be connected to".into(),
             is_of_domain: true,
         };
-        for server in mixed(&path.servers, rand::random()).into_iter().take(MOST_SERVERS) {
+        let mut servers = mixed(&path.servers, rand::random()).into_iter().take(MOST_SERVERS).peekable();
+        while let Some(server) = servers.next() {
             if began.elapsed() > PATIENCE {
                 break;
             }
-            match self.open_at(&server.host, path, domain, is_counted).await {
+            let open = self.open_at(&server.host, path, domain, is_counted);
+            let opened = if servers.peek().is_some() {
+                tokio::time::timeout(TURN, open).await.unwrap_or_else(|_| Err(Unopened::late(&server.host)))
+            } else {
+                open.await
+            };
+            match opened {
                 Ok(line) => return Ok(line),
                 Err(unopened) => {
                     tracing::debug!(
@@ -138,7 +161,7 @@ impl Direct {
             Err(OpenError { reply: Some(reply), stage, .. }) => {
                 let reply = Reply::from(reply);
                 Err(Unopened {
-                    signal: signal_of(&reply),
+                    signal: Told::of_domain(domain, host).signal_of(&reply),
                     error: format!("{host}: {reply}"),
                     host: host.to_owned(),
                     reply: Some(reply),
@@ -147,16 +170,6 @@ impl Direct {
             }
         }
     }
-}
-
-/// What a reply says about us.
-pub(super) fn signal_of(reply: &Reply) -> Option<Signal> {
-    heard(reply.code, reply.enhanced, &reply.text).filter(|signal| *signal != Signal::Greylisted)
-}
-
-/// What the parts of a reply say about us, or that the site greylists the mail.
-pub(super) fn heard(code: u16, enhanced: Option<(u8, u16, u16)>, text: &str) -> Option<Signal> {
-    signal(code, enhanced.map(|(class, subject, detail)| (u16::from(class), subject, detail)), text)
 }
 
 /// The servers in the order in which they are tried: by preference, equally good ones in an order by chance.

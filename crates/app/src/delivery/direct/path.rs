@@ -45,7 +45,10 @@ pub(in crate::delivery) enum Need {
 impl Path {
     pub(super) fn new(site: Arc<str>, Found { servers, need, minds_tlsa }: Found) -> Self {
         let mut hasher = DefaultHasher::new();
-        servers.hash(&mut hasher);
+        // whatever their order: who owns a domain chooses it
+        let mut hosts: Vec<&str> = servers.iter().map(|server| server.host.as_str()).collect();
+        hosts.sort_unstable();
+        hosts.hash(&mut hasher);
         Self { site, servers, set: ServerSet(hasher.finish()), need, minds_tlsa }
     }
 

@@ -19,7 +19,8 @@ use mailwright_mail::smtp::{ContentError, EnvelopeError, Stage};
 use mailwright_store::sending::email::Claimed;
 
 use super::job::{Job, Way};
-use super::open::{Unopened, heard, signal_of};
+use super::open::Unopened;
+use super::told::Told;
 use super::visit::Visit;
 use super::{Direct, Line};
 use crate::delivery::chunking::goes_by_data;
@@ -99,7 +100,7 @@ impl<'d> Sender<'d> {
         let size = message.signature.len() + message.rendered.raw.len();
         if let Some(most) = line.connection.max_size().filter(|most| size > *most) {
             let text = format!("The message has {size} bytes, {} takes {most} at most.", line.host);
-            let via = Circumstances { tls: line.connection.tls(), overtaken: true, waits: None };
+            let via = Circumstances { tls: line.connection.tls(), overtaken: false, waits: None };
             let record = self.delivery.unsendable(
                 &mail,
                 Some(subject),
@@ -113,7 +114,8 @@ impl<'d> Sender<'d> {
             || line.connection.refusals() > 0
             || self.delivery.now().since(line.heard_at) >= QUIET;
         let mut envelope = self.envelope(&mut visit, &mut line, &mail, &message, size).await;
-        if is_used && is_spent(&envelope) {
+        let told = Told::of(&mail, &message.envelope_sender, "");
+        if is_used && is_spent(&envelope, &told) {
             // the site had enough of the connection, which says nothing about the mail
             self.recorder.flush();
             line.close().await;
@@ -124,7 +126,8 @@ impl<'d> Sender<'d> {
         if !matches!(&envelope, Err(EnvelopeError::Lost { .. })) {
             visit.heard(self.delivery.now());
         }
-        let via = Circumstances { tls: line.connection.tls(), overtaken: true, waits: None };
+        let overtaken = visit.is_overtaken(&mail);
+        let via = Circumstances { tls: line.connection.tls(), overtaken, waits: None };
         let (end, stage): (HandOver, _) = if let Err(error) = envelope {
             let refused = if let EnvelopeError::Refused { stage, .. } = &error { Some(*stage) } else { None };
             (error.into(), refused.unwrap_or(Stage::MailFrom))
@@ -153,12 +156,13 @@ impl<'d> Sender<'d> {
         self.learn(&mail, &mut visit, &mut line, &end);
         let host = line.host.clone();
         self.keep(&mut visit, line);
-        let about_us = about_us(&end, stage).filter(|(signal, _)| {
+        let told = Told::of(&mail, &message.envelope_sender, &host);
+        let about_us = about_us(&end, stage, &told).filter(|(signal, _)| {
             let is_said_of_all = *signal != Signal::Blocked || stage != Stage::RcptTo;
             is_said_of_all || visit.is_accused(mail.recipient.domain(), self.delivery.now())
         });
         if let Some((signal, reply)) = about_us {
-            visit.said(signal, reply.codes());
+            visit.said(signal, reply.codes(), self.delivery.now());
             drop(visit);
             self.recorder.flush();
             self.wait(&mail, self.pause(offer, signal), &format!("{host}: {reply}")).await;
@@ -234,10 +238,11 @@ impl<'d> Sender<'d> {
             Some(Err(unopened)) => unopened,
         };
         visit.opened();
-        let via = self.via(&host, Circumstances { tls: false, overtaken: true, waits: None });
+        let overtaken = visit.is_overtaken(mail);
+        let via = self.via(&host, Circumstances { tls: false, overtaken, waits: None });
         match (signal, reply) {
             (Some(signal), Some(reply)) => {
-                visit.said(signal, reply.codes());
+                visit.said(signal, reply.codes(), self.delivery.now());
                 self.recorder.flush();
                 self.wait(mail, self.pause(offer, signal), &error).await;
             }
@@ -341,19 +346,20 @@ impl<'d> Sender<'d> {
 
 /// Whether a connection that carried mail is of no use any more: lost, or closed with 421 for no reason that is about us
 /// (RFC 5321 section 3.8).
-fn is_spent(envelope: &Result<(), EnvelopeError>) -> bool {
+fn is_spent(envelope: &Result<(), EnvelopeError>, told: &Told<'_>) -> bool {
     match envelope {
         Ok(()) => false,
         Err(EnvelopeError::Lost { .. }) => true,
         // any 421 slows down otherwise
         Err(EnvelopeError::Refused { reply, .. }) => {
-            reply.is_closing() && heard(450, reply.enhanced, &reply.text).is_none()
+            reply.is_closing() && told.heard(450, reply.enhanced, &reply.text).is_none()
         }
     }
 }
 
-/// What the end of a hand-over says about us rather than about the mail, given what it was said to.
-fn about_us(end: &HandOver, stage: Stage) -> Option<(Signal, &Reply)> {
+/// What the end of a hand-over says about us rather than about the mail, given what it was said to and what the server was
+/// told.
+fn about_us<'e>(end: &'e HandOver, stage: Stage, told: &Told<'_>) -> Option<(Signal, &'e Reply)> {
     match end {
         // of the last, it is the content that is on a list of somebody's
         HandOver::Accepted(_)
@@ -361,7 +367,7 @@ fn about_us(end: &HandOver, stage: Stage) -> Option<(Signal, &Reply)> {
         | HandOver::InDoubt(_)
         | HandOver::Rejected(Rejection::Content, _) => None,
         HandOver::Rejected(_, reply) | HandOver::Temporary(reply) | HandOver::Refused(_, reply) => {
-            let signal = signal_of(reply)?;
+            let signal = told.signal_of(reply)?;
             (stage != Stage::Data || signal != Signal::Blocked).then_some((signal, reply))
         }
     }

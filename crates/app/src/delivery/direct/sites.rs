@@ -20,7 +20,7 @@ use mailwright_mail::route::site;
 
 use self::under_way::UnderWay;
 use super::path::{Found, NoWay, Path};
-use super::site::{Idle, Reach, Site, Standing};
+use super::site::{Idle, LastProjects, Reach, Site, Slow, Standing};
 use super::unanswered::Unanswered;
 use crate::delivery::flows::Destination;
 
@@ -76,6 +76,8 @@ pub(super) struct Sites<L> {
     known: HashMap<Arc<str>, Site<L>>,
     /// Whether the servers of destinations can be reached, of those that were tried.
     reach: HashMap<Destination, Reach>,
+    /// Whose mail was brought lately.
+    projects: LastProjects,
     /// What is wanted with mail that waits.
     pub(super) interventions: Arc<Interventions>,
     /// The mails that are under way for each destination, of those with any.
@@ -97,6 +99,7 @@ impl<L> Sites<L> {
             numbers: HashMap::new(),
             known: HashMap::new(),
             reach: HashMap::new(),
+            projects: LastProjects::default(),
             interventions: Arc::default(),
             begun: HashMap::new(),
         }

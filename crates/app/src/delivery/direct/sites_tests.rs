@@ -10,6 +10,7 @@ use mailwright_mail::route::MailServer;
 
 const NOW: Timestamp = Timestamp(1_000_000);
 const SET: ServerSet = ServerSet(1);
+const OF: ProjectNumber = ProjectNumber(1);
 
 fn after(seconds: u64) -> Timestamp {
     NOW.plus(Duration::from_secs(seconds))
@@ -46,6 +47,11 @@ fn brought(start: Start<u32>) -> (Arc<Path>, Option<u32>, Option<u32>) {
         Start::No(why) => panic!("{why:?}"),
         Start::Again => panic!("it is forgotten"),
     }
+}
+
+fn unreachable(sites: &mut Sites<u32>, destination: Destination, error: &str, now: Timestamp) -> bool {
+    let path = Arc::clone(sites.path(destination).unwrap());
+    sites.unreachable(Flow { project: OF, destination }, &path, error, now)
 }
 
 #[test]
@@ -181,15 +187,15 @@ fn a_site_that_cannot_be_reached_is_tried_by_one_mail_at_a_time() {
     grant(&mut sites, "host.test", 100, 8);
     let (path, ..) = brought(sites.begin(one, NOW));
     sites.opened(one, "host.test");
-    assert!(sites.unreachable(one, "host.test", "no answer", NOW));
+    assert!(unreachable(&mut sites, one, "no answer", NOW));
     sites.closed(&path);
     assert_eq!(sites.admits(one, NOW), Err(Some(after(2))));
-    assert_eq!(sites.rests(one, NOW), Some((after(2), "no answer")));
+    assert_eq!(sites.rests(one, NOW), Some((after(2), Slow::Unreachable("no answer".into()))));
     assert_eq!(sites.admits(one, after(2)), Ok(()));
     brought(sites.begin(one, NOW));
     assert_eq!(sites.admits(one, after(2)), Err(None), "the other mails wait for the try");
     sites.opened(one, "host.test");
-    sites.site("host.test").unwrap().reached(SET, Delay::Short, NOW);
+    sites.site("host.test").unwrap().reached(SET, OF, Delay::Short, NOW);
     sites.settled(one, "host.test");
     assert_eq!(sites.admits(one, after(2)), Ok(()));
 }
@@ -203,17 +209,17 @@ fn servers_that_one_domain_names_say_nothing_of_the_others_of_their_site() {
         .collect();
     grant(&mut sites, "host.test", 100, 8);
     for destination in &bad[..2] {
-        assert!(sites.unreachable(*destination, "host.test", "no answer", NOW));
+        assert!(unreachable(&mut sites, *destination, "no answer", NOW));
         assert_eq!(sites.admits(*destination, NOW), Err(Some(after(2))));
     }
     assert_eq!(sites.admits(good, NOW), Ok(()));
-    sites.site("host.test").unwrap().reached(SET, Delay::Short, NOW);
+    sites.site("host.test").unwrap().reached(SET, OF, Delay::Short, NOW);
     for _ in 0..3 {
-        sites.unreachable(bad[2], "host.test", "no answer", NOW);
+        unreachable(&mut sites, bad[2], "no answer", NOW);
     }
     assert_eq!(sites.admits(good, NOW), Ok(()), "it has answered meanwhile");
     for destination in [bad[0], bad[1], bad[0], bad[1]] {
-        sites.unreachable(destination, "host.test", "no answer", after(3));
+        unreachable(&mut sites, destination, "no answer", after(3));
     }
     assert_eq!(sites.admits(good, after(3)), Err(Some(after(5))), "three in a row speak for the site");
     sites.settled(good, "host.test");
@@ -347,7 +353,7 @@ fn sites_that_do_not_answer_leave_half_of_the_connections_to_those_that_do() {
     }
     let good = known(&mut sites, "good.test", &["mx.good.test"]);
     grant(&mut sites, "good.test", 10, 5);
-    sites.site("good.test").unwrap().reached(SET, Delay::Short, NOW);
+    sites.site("good.test").unwrap().reached(SET, OF, Delay::Short, NOW);
     let project = ProjectNumber(1);
     brought(sites.begin_of(project, silent[0], NOW));
     brought(sites.begin_of(project, silent[1], NOW));
@@ -365,8 +371,8 @@ fn a_site_that_loses_every_mail_is_tried_ever_more_rarely() {
     let mut pauses = Vec::new();
     for _ in 0..6 {
         // the envelope is taken, and the connection lost after the content
-        sites.site("host.test").unwrap().reached(SET, Delay::Short, now);
-        sites.unreachable(one, "host.test", "lost", now);
+        sites.site("host.test").unwrap().reached(SET, OF, Delay::Short, now);
+        unreachable(&mut sites, one, "lost", now);
         if let Some((until, _)) = sites.rests(one, now) {
             pauses.push(until.since(now).as_secs());
             sites.forget(&HashMap::new(), until);
@@ -381,7 +387,7 @@ fn it_is_remembered_for_a_while_that_a_site_answers() {
     let mut sites = sites(8);
     let one = known(&mut sites, "one.test", &["mx.host.test"]);
     known(&mut sites, "two.test", &["mx.other.test"]);
-    sites.site("host.test").unwrap().reached(SET, Delay::Short, NOW);
+    sites.site("host.test").unwrap().reached(SET, OF, Delay::Short, NOW);
     sites.forget(&HashMap::new(), after(599));
     assert!(sites.path(one).is_none() && sites.site("other.test").is_none(), "nothing waits for them");
     assert!(sites.site("host.test").is_some());

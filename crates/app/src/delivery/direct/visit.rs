@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use mailwright_core::pacing::limits::receiver_of;
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
+use mailwright_store::sending::email::Claimed;
 
 use super::path::Path;
 use super::site::{Delay, Idle, Site, Standing};
@@ -85,7 +86,7 @@ impl Visit {
         let mut sites = self.direct.sites();
         sites.settled(self.flow.destination, &self.path.site);
         if let Some(site) = sites.site(&self.path.site) {
-            site.reached(self.path.set, self.delay, now);
+            site.reached(self.path.set, self.flow.project, self.delay, now);
         }
         if self.standing != Standing::Hangs {
             sites.count_as((self.flow.project, &self.path.site), &mut self.standing, Standing::Proven);
@@ -145,6 +146,13 @@ impl Visit {
         !is_large || sites.site(&self.path.site).is_none_or(|site| site.is_accused(hasher.finish(), now))
     }
 
+    /// Whether the site took other mail since it refused this one last, so that the refusal is hardly about us.
+    pub(super) fn is_overtaken(&self, mail: &Claimed) -> bool {
+        let refused = mail.log.iter().rev().find(|attempt| attempt.code.is_some());
+        let refused_at = refused.and_then(|attempt| Timestamp::parse(&attempt.at));
+        refused_at.is_some_and(|at| self.with_site(|site| site.took_since(at)).unwrap_or_default())
+    }
+
     /// What this process knows of the site; `None` where it has forgotten it.
     pub(super) fn with_site<T>(&self, of: impl FnOnce(&mut Site<Line>) -> T) -> Option<T> {
         self.direct.sites().site(&self.path.site).map(of)
@@ -170,7 +178,7 @@ impl Visit {
     /// No connection was to be had. Returns whether that is news.
     pub(super) fn unreachable(&mut self, error: &str, now: Timestamp) -> bool {
         self.is_tried = true;
-        self.direct.sites().unreachable(self.flow.destination, &self.path.site, error, now)
+        self.direct.sites().unreachable(self.flow, &self.path, error, now)
     }
 
     /// The site took the mail.
@@ -181,12 +189,10 @@ impl Visit {
         }
     }
 
-    /// The site said something about us.
-    pub(super) fn said(&mut self, signal: Signal, reply: String) {
+    /// The servers said something about us.
+    pub(super) fn said(&mut self, signal: Signal, reply: String, now: Timestamp) {
         self.is_tried = true;
-        if let Some(site) = self.direct.sites().site(&self.path.site) {
-            site.said(signal, reply);
-        }
+        self.direct.sites().said(self.flow.destination, &self.path, (signal, reply), now);
         self.direct.asked.notify_one();
     }
 

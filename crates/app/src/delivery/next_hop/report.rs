@@ -229,7 +229,7 @@ fn warn(facts: &Facts, hop: &str) {
         (Some(Trouble::Login), _) => tracing::warn!(
             hop,
             error,
-            "the next hop refuses the login, mail waits; correct name and password in MAILWRIGHT_TRANSPORT"
+            "the next hop refuses the login, it gets no mail; correct name and password in the URL of its transport"
         ),
         (Some(Trouble::Quota), _) => {
             tracing::warn!(hop, error, "what the account may send in a day is used up, mail waits");

@@ -94,12 +94,6 @@ impl Pace {
         }
     }
 
-    /// Ends a rest or a pause, as an operator wants it.
-    pub fn resume(&mut self, now: Timestamp) {
-        self.rest_until = self.rest_until.min(now);
-        self.blocked_until = self.blocked_until.min(now);
-    }
-
     /// Takes back what was granted before a time, to processes that have all ended since.
     pub fn take_back(&mut self, before: Timestamp) {
         self.connections.forget_before(before);

@@ -1,5 +1,7 @@
 //! What a site answers, and how soon.
 
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 
 use super::Site;
@@ -7,9 +9,27 @@ use super::trust::{Delay, ServerSet, Standing};
 
 impl<L> Site<L> {
     /// Servers of the site said what became of a mail, after they had us wait for so long.
-    pub(in crate::delivery::direct) fn reached(&mut self, set: ServerSet, delay: Delay, now: Timestamp) {
+    pub(in crate::delivery::direct) fn reached(
+        &mut self,
+        set: ServerSet,
+        project: ProjectNumber,
+        delay: Delay,
+        now: Timestamp,
+    ) {
         self.heard(now);
         self.trust.settled(set, delay, now);
+        self.takers.note(set, project, now);
+    }
+
+    /// Whether it took a mail since a time.
+    pub(in crate::delivery::direct) fn took_since(&self, at: Timestamp) -> bool {
+        self.took_at.is_some_and(|took_at| took_at > at)
+    }
+
+    /// Whether what servers of it say about us holds for all of it, where there is mail of several projects. That it blocks
+    /// us keeps mail for hours: nobody may say so for servers of which nothing is known yet.
+    pub(in crate::delivery::direct) fn speaks(&self, set: ServerSet, signal: Signal, now: Timestamp) -> bool {
+        self.takers.is_shared(set, now) || signal != Signal::Blocked && self.takers.is_alone(set, now)
     }
 
     /// An answer of servers of the site is awaited for long. Returns whether it is news that they hang.

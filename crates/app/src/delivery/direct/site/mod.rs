@@ -6,11 +6,14 @@ mod answering;
 mod hanging;
 mod reach;
 pub(super) mod room;
+mod slow;
+mod takers;
 mod trust;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+use mailwright_core::ids::ProjectNumber;
 use mailwright_core::pacing::greylisting::Greylisting;
 use mailwright_core::pacing::limits::Limits;
 use mailwright_core::pacing::reply::Signal;
@@ -18,6 +21,9 @@ use mailwright_core::pacing::{Grant, PaceReason, Report, Wait, Wish};
 use mailwright_core::time::Timestamp;
 
 pub(super) use self::reach::Reach;
+pub(in crate::delivery) use self::slow::Slow;
+pub(super) use self::takers::LastProjects;
+use self::takers::Takers;
 use self::trust::Trust;
 pub(super) use self::trust::{Delay, ServerSet, Standing};
 use crate::delivery::next_hop::Meter;
@@ -50,23 +56,6 @@ pub(super) struct Idle<L> {
     pub(super) since: Timestamp,
 }
 
-/// Why a site takes nothing for now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::delivery) enum Slow {
-    /// No connection to any of its servers was to be had.
-    Unreachable(String),
-    /// What its pace says, with the reply that it follows from.
-    Pace(PaceReason, String),
-    /// It takes mail more slowly than it comes.
-    Busy,
-    /// It has not answered yet.
-    Unheard,
-    /// It lets us wait for its answers.
-    Hangs,
-    /// Other mail of the project waits for answers, and leaves no room.
-    Crowded,
-}
-
 /// A site, as this process knows it.
 pub(super) struct Site<L> {
     pub(super) limits: Limits,
@@ -96,8 +85,12 @@ pub(super) struct Site<L> {
     reach: Reach,
     /// How it is known to answer.
     trust: Trust,
-    /// The sets of servers that could not be reached since it answered last.
-    silent: HashSet<u32>,
+    /// The sets of servers that could not be reached since it answered last, and whose mail tried.
+    silent: HashMap<ServerSet, ProjectNumber>,
+    /// Whose mail its sets of servers took lately.
+    takers: Takers,
+    /// When it last took a mail.
+    took_at: Option<Timestamp>,
     /// Until when the servers are left alone that failed last, to be shown.
     shown_until: Timestamp,
     /// The domains whose servers said that the site blocks us, and when.
@@ -131,7 +124,9 @@ impl<L> Site<L> {
             idle: VecDeque::new(),
             reach: Reach::default(),
             trust: Trust::default(),
-            silent: HashSet::new(),
+            silent: HashMap::new(),
+            takers: Takers::default(),
+            took_at: None,
             shown_until: Timestamp(0),
             accusers: Vec::new(),
             meter: Meter::default(),
@@ -216,6 +211,7 @@ impl<L> Site<L> {
     /// The site took a mail.
     pub(super) fn took(&mut self, now: Timestamp) {
         self.report.taken += 1;
+        self.took_at = Some(now);
         self.meter.count(now);
     }
 
@@ -238,11 +234,13 @@ impl<L> Site<L> {
         self.report.said = Some((signal, reply));
     }
 
-    /// A set of its servers gave no connection, or lost it: `reach` is what is known of them. Returns whether that is news.
-    /// Where other mail was answered a moment ago, a few such tries say nothing.
+    /// A set of its servers gave no connection to a project's mail, or lost it: `reach` is what is known of them. Returns
+    /// whether that is news. Where other mail was answered a moment ago, a few such tries say nothing. Several sets speak for
+    /// the site, where there is mail of several projects those that failed for several.
     pub(super) fn unreachable(
         &mut self,
-        (servers, reach): (u32, &mut Reach),
+        (set, reach): (ServerSet, &mut Reach),
+        (project, are_several): (ProjectNumber, bool),
         error: &str,
         now: Timestamp,
     ) -> bool {
@@ -250,9 +248,10 @@ impl<L> Site<L> {
         let (counts, is_news) = reach.failed(error, if answered_lately { MISSES - 1 } else { 0 }, now);
         if let Some((until, _)) = reach.rests(now).filter(|_| counts) {
             self.shown_until = until;
-            self.silent.insert(servers);
+            self.silent.insert(set, project);
         }
-        if self.silent.len() >= SILENT {
+        let is_of_one = self.silent.values().all(|of| *of == project);
+        if self.silent.len() >= SILENT && !(are_several && is_of_one) {
             self.reach.failed(error, 0, now);
         }
         is_news
@@ -362,8 +361,8 @@ impl<L> Site<L> {
 
     /// Why mail for it waits.
     pub(super) fn why(&self, now: Timestamp) -> Slow {
-        if let Some((_, error)) = self.reach.rests(now) {
-            return Slow::Unreachable(error.to_owned());
+        if let Some((_, why)) = self.reach.rests(now) {
+            return why;
         }
         match self.wait {
             Some(wait) => Slow::Pace(wait.reason, self.reply.clone()),

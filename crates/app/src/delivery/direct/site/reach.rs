@@ -9,6 +9,8 @@ use std::time::Duration;
 use mailwright_core::pauses::Pauses;
 use mailwright_core::time::Timestamp;
 
+use super::slow::Slow;
+
 /// Pauses before servers are tried again that could not be reached.
 const PAUSES: Pauses = Pauses { first: Duration::from_secs(2), longest: Duration::from_mins(10) };
 
@@ -23,6 +25,8 @@ pub(in crate::delivery::direct) struct Reach {
     until: Timestamp,
     /// Why not.
     error: String,
+    /// Whether the servers refused us, rather than gave no connection.
+    is_refused: bool,
     /// Connections that are being opened.
     opening: u32,
 }
@@ -38,8 +42,17 @@ impl Reach {
     }
 
     /// Until when nothing is tried, if that is so, and why.
-    pub(in crate::delivery::direct) fn rests(&self, now: Timestamp) -> Option<(Timestamp, &str)> {
-        (now < self.until).then_some((self.until, self.error.as_str()))
+    pub(in crate::delivery::direct) fn rests(&self, now: Timestamp) -> Option<(Timestamp, Slow)> {
+        (now < self.until).then(|| {
+            let why = if self.is_refused { Slow::Refused } else { Slow::Unreachable };
+            (self.until, why(self.error.clone()))
+        })
+    }
+
+    /// The servers refused us because of what we are, or of how much we send: that is believed of them alone.
+    pub(in crate::delivery::direct) fn refused(&mut self, reply: &str, now: Timestamp) {
+        self.failed(reply, 0, now);
+        self.is_refused = true;
     }
 
     /// Whether the last try was in vain.
@@ -83,6 +96,7 @@ impl Reach {
             self.failures = self.failures.saturating_add(1);
         }
         error.clone_into(&mut self.error);
+        self.is_refused = false;
         (true, self.failures == 1)
     }
 }

@@ -126,7 +126,7 @@ mod tests {
     fn settle(sites: &mut Sites<u32>, number: usize, mails: usize) {
         let set = set(sites, number);
         let site = sites.site(&name(number)).unwrap();
-        (0..mails).for_each(|_| site.reached(set, Delay::Short, NOW));
+        (0..mails).for_each(|_| site.reached(set, ONE, Delay::Short, NOW));
     }
 
     fn may(sites: &mut Sites<u32>, project: ProjectNumber, number: usize) -> bool {

@@ -1,9 +1,11 @@
 //! Whether the servers of destinations can be reached, and what those take up that do not answer.
 
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::pacing::limits::receiver_of;
+use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 
-use super::{Reach, Site, Sites, Standing, Start};
+use super::{Path, Reach, Site, Sites, Slow, Standing, Start};
 use crate::delivery::flows::{Destination, Flow};
 
 /// Of so many connections, a mail is held for silent sites.
@@ -84,15 +86,17 @@ impl<L> Sites<L> {
         self.most.div_ceil(2)
     }
 
-    /// Whether mail of a project to a site that stands so is kept waiting by its other mail: it has many whose answers
-    /// are slow, and there is no room for more of it, but to sites that are proven to answer. It must not be held in
-    /// memory then, for what leaves soon would wait behind it.
+    /// Whether mail of a project to a site that stands so is kept waiting by mail whose answers are slow: the project has
+    /// much of that, or it takes up half of what is for sites that are not proven to answer, and there is no room for more.
+    /// It must not be held in memory then, for what leaves soon would wait behind it.
     pub(in crate::delivery::direct) fn is_crowded_out(
         &self,
         project: ProjectNumber,
         standing: Standing,
     ) -> bool {
-        self.under_way.slow.of(project) >= self.most_waits() && !self.has_room_for(project, standing)
+        let slow = &self.under_way.slow;
+        let is_much = slow.of(project) >= self.most_waits() || slow.all >= self.most_unproven().div_ceil(2);
+        is_much && !self.has_room_for(project, standing)
     }
 
     /// The answer to a mail of a project is slow.
@@ -118,6 +122,7 @@ impl<L> Sites<L> {
         now: Timestamp,
     ) -> Start<L> {
         let start = self.begin(destination, now);
+        self.projects.note(project, now);
         if let Start::Bring { path, standing, .. } = &start {
             self.count((project, &path.site), *standing);
         }
@@ -171,17 +176,37 @@ impl<L> Sites<L> {
         }
     }
 
-    /// No server of a destination gave a connection, or it was lost. Returns whether that is news.
+    /// No server of a path gave a connection to a mail, or it was lost. Returns whether that is news.
     pub(in crate::delivery::direct) fn unreachable(
         &mut self,
-        destination: Destination,
-        site: &str,
+        flow: Flow,
+        path: &Path,
         error: &str,
         now: Timestamp,
     ) -> bool {
-        let Some(site) = self.known.get_mut(site) else { return false };
-        let reach = self.reach.entry(destination).or_default();
-        site.unreachable((destination.number, reach), error, now)
+        let are_several = self.projects.are_several(now);
+        let Some(site) = self.known.get_mut(&path.site) else { return false };
+        let reach = self.reach.entry(flow.destination).or_default();
+        site.unreachable((path.set, reach), (flow.project, are_several), error, now)
+    }
+
+    /// Servers of a path said something about us, to a mail. It holds for their whole site, unless others' mail would suffer
+    /// by the word of servers that may be anybody's.
+    pub(in crate::delivery::direct) fn said(
+        &mut self,
+        destination: Destination,
+        path: &Path,
+        (signal, reply): (Signal, String),
+        now: Timestamp,
+    ) {
+        let is_large = path.servers.first().is_some_and(|server| receiver_of(&server.host).is_some());
+        let are_several = self.projects.are_several(now);
+        let Some(site) = self.known.get_mut(&path.site) else { return };
+        if is_large || !are_several || site.speaks(path.set, signal, now) {
+            site.said(signal, reply);
+        } else {
+            self.reach.entry(destination).or_default().refused(&reply, now);
+        }
     }
 
     /// Until when the servers of a destination are left alone, which could not be reached, and why.
@@ -189,7 +214,11 @@ impl<L> Sites<L> {
         &self,
         destination: Destination,
         now: Timestamp,
-    ) -> Option<(Timestamp, &str)> {
+    ) -> Option<(Timestamp, Slow)> {
         self.reach.get(&destination)?.rests(now)
     }
 }
+
+#[cfg(test)]
+#[path = "reaching_tests.rs"]
+mod tests;

@@ -1,0 +1,40 @@
+//! What a mail server was told, and what it says about us beside that.
+//!
+//! A server repeats addresses and names in its replies. Whoever chooses them could have it say that it blocks us.
+
+use mailwright_core::pacing::reply::{Signal, signal};
+use mailwright_mail::route::registered;
+use mailwright_store::sending::email::Claimed;
+
+use crate::delivery::hand_over::Reply;
+
+/// The names that a server was told, or has itself: the longest first of those that are parts of others.
+pub(super) struct Told<'m>(Vec<&'m str>);
+
+impl<'m> Told<'m> {
+    /// By a mail.
+    pub(super) fn of(mail: &'m Claimed, envelope_sender: &'m str, host: &'m str) -> Self {
+        let recipient = mail.recipient.as_str();
+        let mut told = Self::of_domain(mail.recipient.domain(), host).0;
+        let local = |address: &'m str| address.rsplit_once('@').map_or("", |(local, _)| local);
+        told.splice(0..0, [recipient, envelope_sender]);
+        told.extend([local(recipient), local(envelope_sender)]);
+        Self(told)
+    }
+
+    /// Before there is a mail: the domain that it is for is known to whoever runs the server.
+    pub(super) fn of_domain(domain: &'m str, host: &'m str) -> Self {
+        Self(vec![host, domain, registered(host), registered(domain)])
+    }
+
+    /// What a reply says about us.
+    pub(super) fn signal_of(&self, reply: &Reply) -> Option<Signal> {
+        self.heard(reply.code, reply.enhanced, &reply.text).filter(|signal| *signal != Signal::Greylisted)
+    }
+
+    /// What the parts of a reply say about us, or that the site greylists the mail.
+    pub(super) fn heard(&self, code: u16, enhanced: Option<(u8, u16, u16)>, text: &str) -> Option<Signal> {
+        let enhanced = enhanced.map(|(class, subject, detail)| (u16::from(class), subject, detail));
+        signal(code, enhanced, text, &self.0)
+    }
+}

@@ -2,7 +2,10 @@
 //! domain's own mail.
 //!
 //! A policy is made stricter step by step: nothing, quarantine, reject. Each step is proposed when reports of two weeks
-//! show that the mail of sources that send rightly for the domain passes.
+//! show that the mail of sources that send rightly for the domain passes: by what all receivers report together, and by
+//! what each of them reports. A receiver that invents its figures so does not outweigh the others.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::names::names_in_json;
 
@@ -15,6 +18,9 @@ pub const FEWEST_REPORTERS: usize = 2;
 pub const FEWEST_MESSAGES: u64 = 100;
 /// How many of a hundred of them have to be aligned: forwarding breaks a few in any case.
 pub const LEAST_ALIGNED: u64 = 98;
+/// How many of them one receiver has to report as not aligned before its own figures are judged: the share of a
+/// receiver that saw a few mails, some of them forwarded, says little.
+pub const FEWEST_UNALIGNED: u64 = 10;
 
 names_in_json! {
     /// What a domain asks receivers to do with mail that fails.
@@ -46,10 +52,12 @@ impl DmarcPolicy {
     }
 }
 
-/// What reports say of the mail of one source.
+/// What one receiver reports of the mail of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Its address; `None` for those together that are not told apart.
+    /// The receiver, by the domain that is proved to have sent its reports.
+    pub reporter: String,
+    /// The source's address; `None` for those together that are not told apart.
     pub ip: Option<String>,
     /// How many mails came from it.
     pub messages: u64,
@@ -60,28 +68,46 @@ pub struct Source {
 }
 
 impl Source {
-    /// Whether it sends rightly for the domain, as far as reports can tell.
+    /// Whether it sends rightly for the domain, as far as this receiver can tell.
     fn is_rightful(&self) -> bool {
         self.is_ours || self.aligned > 0
     }
+}
 
-    fn unaligned(&self) -> u64 {
+/// How many mails there are, and how many of them are aligned.
+#[derive(Debug, Clone, Copy, Default)]
+struct Share {
+    messages: u64,
+    aligned: u64,
+}
+
+impl Share {
+    fn of<'a>(sources: impl IntoIterator<Item = &'a Source>) -> Self {
+        sources.into_iter().fold(Self::default(), |all, source| Self {
+            messages: all.messages.saturating_add(source.messages),
+            aligned: all.aligned.saturating_add(source.aligned),
+        })
+    }
+
+    fn unaligned(self) -> u64 {
         self.messages.saturating_sub(self.aligned)
     }
 
-    fn name(&self) -> String {
-        self.ip.as_ref().map_or_else(|| "other sources".to_owned(), |ip| format!("source {ip}"))
+    /// Whether enough are aligned; exact, whatever the counts of reports are.
+    fn is_enough(self) -> bool {
+        u128::from(self.aligned) * 100 >= u128::from(self.messages) * u128::from(LEAST_ALIGNED)
     }
 }
 
-/// What reports say of a domain that has a policy.
+/// What reports say of a domain that has a policy. Only those count here whose sender is proved: others invent what
+/// they like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
     /// For how many days there are reports of receivers that found this policy.
     pub days: i64,
     /// How many receivers reported in the last [`DAYS`] days.
     pub reporters: usize,
-    /// Where the mail of these days came from.
+    /// Where the mail of these days came from, by receiver.
     pub sources: Vec<Source>,
 }
 
@@ -98,27 +124,49 @@ pub fn next_policy(published: DmarcPolicy, evidence: &Evidence) -> Result<DmarcP
             "Reports of at least {FEWEST_REPORTERS} receivers in the last {DAYS} days are needed."
         ));
     }
-    let rightful = || evidence.sources.iter().filter(|source| source.is_rightful());
-    let messages = total(rightful().map(|source| source.messages));
-    let aligned = total(rightful().map(|source| source.aligned));
-    if messages < FEWEST_MESSAGES {
+    // a receiver that cannot tell a source of yours from one that pretends learns it from the others
+    let known = evidence.sources.iter().filter(|source| source.is_rightful());
+    let known: BTreeSet<Option<&str>> = known.map(|source| source.ip.as_deref()).collect();
+    let rightful: Vec<&Source> =
+        evidence.sources.iter().filter(|source| known.contains(&source.ip.as_deref())).collect();
+    let all = Share::of(rightful.iter().copied());
+    if all.messages < FEWEST_MESSAGES {
         return Err(format!(
             "Reports of at least {FEWEST_MESSAGES} mails in the last {DAYS} days are needed."
         ));
     }
-    // exact, whatever the counts of reports are
-    if u128::from(aligned) * 100 >= u128::from(messages) * u128::from(LEAST_ALIGNED) {
-        return Ok(next);
+    if !all.is_enough() {
+        return Err(complaint(&rightful));
     }
-    let worst = rightful().max_by_key(|source| source.unaligned());
-    Err(worst.map_or_else(String::new, |worst| {
-        let share = percent(worst.unaligned(), worst.messages);
-        format!("{share} of the mail of {} is not aligned.", worst.name())
-    }))
+    let mut receivers: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
+    for source in rightful {
+        receivers.entry(&source.reporter).or_default().push(source);
+    }
+    let shares = receivers.values().map(|sources| (Share::of(sources.iter().copied()), sources));
+    let objecting = shares.filter(|(share, _)| !share.is_enough() && share.unaligned() >= FEWEST_UNALIGNED);
+    match objecting.max_by_key(|(share, _)| share.unaligned()) {
+        Some((_, sources)) => Err(complaint(sources)),
+        None => Ok(next),
+    }
 }
 
-fn total(counts: impl Iterator<Item = u64>) -> u64 {
-    counts.fold(0, u64::saturating_add)
+/// What is said of the source with the most mails that are not aligned.
+fn complaint(sources: &[&Source]) -> String {
+    let mut shares: BTreeMap<Option<&str>, Share> = BTreeMap::new();
+    for source in sources {
+        let share = shares.entry(source.ip.as_deref()).or_default();
+        share.messages = share.messages.saturating_add(source.messages);
+        share.aligned = share.aligned.saturating_add(source.aligned);
+    }
+    let worst = shares.into_iter().max_by_key(|(_, share)| share.unaligned());
+    worst.map_or_else(String::new, |(ip, worst)| {
+        let share = percent(worst.unaligned(), worst.messages);
+        format!("{share} of the mail of {} is not aligned.", name(ip))
+    })
+}
+
+fn name(ip: Option<&str>) -> String {
+    ip.map_or_else(|| "other sources".to_owned(), |ip| format!("source {ip}"))
 }
 
 /// A share that is above zero, as people read it: not rounded to nothing.
@@ -157,109 +205,5 @@ fn tags(record: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn source(ip: &str, messages: u64, aligned: u64) -> Source {
-        Source { ip: Some(ip.to_owned()), messages, aligned, is_ours: false }
-    }
-
-    fn evidence(sources: Vec<Source>) -> Evidence {
-        Evidence { days: DAYS, reporters: FEWEST_REPORTERS, sources }
-    }
-
-    #[test]
-    fn a_policy_goes_on_step_by_step() {
-        let good = evidence(vec![source("192.0.2.1", 100, 98)]);
-        assert_eq!(next_policy(DmarcPolicy::None, &good), Ok(DmarcPolicy::Quarantine));
-        assert_eq!(next_policy(DmarcPolicy::Quarantine, &good), Ok(DmarcPolicy::Reject));
-        assert_eq!(next_policy(DmarcPolicy::Reject, &good), Err("There is no stricter policy.".to_owned()));
-    }
-
-    #[test]
-    fn it_is_said_what_is_missing() {
-        let good = evidence(vec![source("192.0.2.1", 100, 100)]);
-        let ours = Source { is_ours: true, ..source("2001:db8::1", 10, 0) };
-        for (evidence, reason) in [
-            (Evidence { days: 13, ..good.clone() }, "Reports of at least 14 days are needed."),
-            (
-                Evidence { reporters: 1, ..good.clone() },
-                "Reports of at least 2 receivers in the last 14 days are needed.",
-            ),
-            (
-                evidence(vec![source("192.0.2.1", 99, 99), source("192.0.2.2", 5000, 0)]),
-                "Reports of at least 100 mails in the last 14 days are needed.",
-            ),
-            (
-                evidence(vec![source("192.0.2.9", 300, 299), source("192.0.2.1", 100, 88)]),
-                "12 % of the mail of source 192.0.2.1 is not aligned.",
-            ),
-            (
-                evidence(vec![source("192.0.2.9", 100, 100), ours]),
-                "100 % of the mail of source 2001:db8::1 is not aligned.",
-            ),
-            (
-                evidence(vec![Source { ip: None, ..source("", 1000, 500) }]),
-                "50 % of the mail of other sources is not aligned.",
-            ),
-            (evidence(vec![]), "Reports of at least 100 mails in the last 14 days are needed."),
-        ] {
-            let said = next_policy(DmarcPolicy::None, &evidence).err().unwrap_or_default();
-            assert_eq!(said, reason, "{evidence:?}");
-        }
-    }
-
-    #[test]
-    fn sources_that_only_pretend_do_not_count() {
-        let forged = source("198.51.100.1", u64::MAX, 0);
-        let good = evidence(vec![forged, source("192.0.2.1", 200, 200)]);
-        assert_eq!(next_policy(DmarcPolicy::None, &good), Ok(DmarcPolicy::Quarantine));
-    }
-
-    #[test]
-    fn large_counts_do_not_overflow() {
-        let many = evidence(vec![source("192.0.2.1", u64::MAX, u64::MAX), source("192.0.2.2", u64::MAX, 1)]);
-        assert_eq!(next_policy(DmarcPolicy::None, &many), Ok(DmarcPolicy::Quarantine));
-        assert_eq!((percent(1, 1000), percent(u64::MAX, u64::MAX)), ("Less than 1 %".into(), "100 %".into()));
-    }
-
-    #[test]
-    fn a_record_states_its_policy() {
-        for (record, policy) in [
-            ("v=DMARC1; p=none", Some(DmarcPolicy::None)),
-            ("v=DMARC1;p = Reject ;sp=none", Some(DmarcPolicy::Reject)),
-            ("v=DMARC1; sp=reject", None),
-            ("v=DMARC1; p=maybe", None),
-            ("", None),
-        ] {
-            assert_eq!(DmarcPolicy::of_record(record), policy, "{record}");
-        }
-    }
-
-    #[test]
-    fn a_new_record_keeps_what_the_old_one_says() {
-        let address = Some("dmarc-x@bounces.example.net");
-        for (record, address, expected) in [
-            (None, None, "v=DMARC1; p=quarantine"),
-            (None, address, "v=DMARC1; p=quarantine; rua=mailto:dmarc-x@bounces.example.net"),
-            (
-                Some("v=DMARC1; p=none; adkim=s;"),
-                address,
-                "v=DMARC1; p=quarantine; adkim=s; rua=mailto:dmarc-x@bounces.example.net",
-            ),
-            (
-                Some("v=DMARC1;p=none;rua=mailto:a@example.com"),
-                address,
-                "v=DMARC1; p=quarantine; rua=mailto:a@example.com,mailto:dmarc-x@bounces.example.net",
-            ),
-            (
-                Some("v=DMARC1; p=none; rua=mailto:DMARC-X@bounces.example.net!10m"),
-                address,
-                "v=DMARC1; p=quarantine; rua=mailto:DMARC-X@bounces.example.net!10m",
-            ),
-            (Some("v=DMARC1; sp=none"), None, "v=DMARC1; p=quarantine; sp=none"),
-        ] {
-            assert_eq!(record_with(record, DmarcPolicy::Quarantine, address), expected);
-        }
-    }
-}
+#[path = "dmarc_tests.rs"]
+mod tests;

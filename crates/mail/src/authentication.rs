@@ -10,6 +10,7 @@ use mail_auth::spf::verify::SpfParameters;
 use mail_auth::{
     AuthenticatedMessage, DkimOutput, DkimResult, DmarcResult, MessageAuthenticator, SpfOutput, SpfResult,
 };
+use mailwright_core::address::DomainName;
 use memchr::memmem;
 use tokio::time::timeout;
 
@@ -37,6 +38,15 @@ pub struct Origin<'a> {
     pub our_name: &'a str,
 }
 
+impl<'a> Origin<'a> {
+    /// The domain that SPF is asked about.
+    fn sender_domain(&self) -> &'a str {
+        self.mail_from
+            .and_then(|sender| sender.rsplit_once('@'))
+            .map_or(self.client_name, |(_, domain)| domain)
+    }
+}
+
 /// Finds out what the sender's domain says of a mail. Nothing looks for spam and viruses here, so those are
 /// [`Verdict::Disabled`].
 pub async fn verify(dns: &Dns, origin: Origin<'_>, raw: &[u8]) -> Verdicts {
@@ -61,35 +71,68 @@ pub fn author(raw: &[u8]) -> Option<String> {
     }
 }
 
-/// Whether a domain that signed may speak for the domain of a sender, as DMARC has it unless told otherwise: both belong
-/// to one organisation (RFC 7489 section 3.1.1).
+/// The organisation that a mail is proved to be from, by its domain: the one of the address in `From`, where DKIM or
+/// SPF passed for a domain of the same organisation. That is what DMARC asks for, whether the domain has a record or
+/// not. `None` where nothing proves it, and where it cannot be found out.
+pub async fn proven_organisation(dns: &Dns, origin: Origin<'_>, raw: &[u8]) -> Option<String> {
+    timeout(OVERALL, prove(dns, origin, raw)).await.ok().flatten()
+}
+
+/// Whether a domain that signed may speak for the domain of a sender, as DMARC has it unless told otherwise: both
+/// belong to one organisation (RFC 7489 section 3.1.1).
 pub fn is_aligned(signer: &str, sender: &str) -> bool {
-    let organisation = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        psl::domain_str(&name).map_or(name.clone(), str::to_owned)
-    };
     organisation(signer) == organisation(sender)
 }
 
-async fn look(dns: &Dns, origin: Origin<'_>, raw: &[u8]) -> [Verdict; 3] {
+/// The domain of the organisation that a domain belongs to (RFC 7489 section 3.2), in lower case.
+fn organisation(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    psl::domain_str(&name).map_or_else(|| name.clone(), str::to_owned)
+}
+
+async fn prove(dns: &Dns, origin: Origin<'_>, raw: &[u8]) -> Option<String> {
+    let message = bounded(raw)?;
+    let [author] = message.froms() else { return None };
+    let domain = DomainName::parse(author.rsplit_once('@')?.1)?;
+    let domain = domain.as_str();
     let authenticator = MessageAuthenticator(dns.resolver().clone());
+    let signatures = authenticator.verify_dkim(&message).await;
+    let passed = signatures.iter().filter(|output| *output.result() == DkimResult::Pass);
+    let is_signed =
+        passed.filter_map(DkimOutput::signature).any(|signature| is_aligned(&signature.d, domain));
+    // who did not sign has to be the sender of the envelope too
+    let is_proven = is_signed
+        || is_aligned(origin.sender_domain(), domain)
+            && spf(&authenticator, origin).await.result() == SpfResult::Pass;
+    is_proven.then(|| organisation(domain))
+}
+
+/// A mail with the signatures that are verified; `None` where its header is too large, or it has none.
+fn bounded(raw: &[u8]) -> Option<AuthenticatedMessage<'_>> {
+    memmem::find(&raw[..raw.len().min(MAX_HEADER)], b"\r\n\r\n")?;
+    let mut message = AuthenticatedMessage::parse(raw)?;
+    message.dkim_headers.retain(|signature| signature.value.len() <= MAX_SIGNATURE);
+    message.dkim_headers.truncate(MAX_SIGNATURES);
+    message.errors.truncate(MAX_SIGNATURES);
+    Some(message)
+}
+
+async fn spf(authenticator: &MessageAuthenticator, origin: Origin<'_>) -> SpfOutput {
     let Origin { client, client_name, mail_from, our_name } = origin;
     let client = client.to_canonical();
     let parameters = match mail_from {
         Some(sender) => SpfParameters::verify_mail_from(client, client_name, our_name, sender),
         None => SpfParameters::verify_ehlo(client, client_name, our_name),
     };
-    let spf = authenticator.verify_spf(parameters).await;
-    let header = &raw[..raw.len().min(MAX_HEADER)];
-    let is_bounded = memmem::find(header, b"\r\n\r\n").is_some();
-    let message = if is_bounded { AuthenticatedMessage::parse(raw) } else { None };
-    let Some(mut message) = message else { return [of_spf(&spf), Verdict::Gray, Verdict::Gray] };
-    message.dkim_headers.retain(|signature| signature.value.len() <= MAX_SIGNATURE);
-    message.dkim_headers.truncate(MAX_SIGNATURES);
-    message.errors.truncate(MAX_SIGNATURES);
+    authenticator.verify_spf(parameters).await
+}
+
+async fn look(dns: &Dns, origin: Origin<'_>, raw: &[u8]) -> [Verdict; 3] {
+    let authenticator = MessageAuthenticator(dns.resolver().clone());
+    let spf = spf(&authenticator, origin).await;
+    let Some(message) = bounded(raw) else { return [of_spf(&spf), Verdict::Gray, Verdict::Gray] };
     let dkim = authenticator.verify_dkim(&message).await;
-    let domain =
-        mail_from.and_then(|sender| sender.rsplit_once('@')).map_or(client_name, |(_, domain)| domain);
+    let domain = origin.sender_domain();
     let dmarc = authenticator.verify_dmarc(DmarcParameters::new(&message, &dkim, domain, &spf)).await;
     [of_spf(&spf), of_dkim(&dkim), of_dmarc(&dmarc.result())]
 }

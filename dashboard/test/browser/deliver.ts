@@ -28,6 +28,8 @@ const DAY_S = 86_400;
 /** A DMARC report (RFC 7489 appendix C) about the mail of a day. */
 export interface Report {
   reporter: string;
+  /** The domain that the mail says it is from. */
+  sender?: string;
   id: string;
   domain: string;
   /** How many days before today the day is. */
@@ -40,7 +42,7 @@ export interface Report {
 const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /** The lines of a mail that brings a report. */
-export function report({ reporter, id, domain, daysAgo, policy = 'none', sources }: Report): string[] {
+export function report({ reporter, sender = 'example.org', id, domain, daysAgo, policy = 'none', sources }: Report): string[] {
   const begin = (Math.floor(Date.now() / 1000 / DAY_S) - daysAgo) * DAY_S;
   const records = sources.map(({ ip, count, passes, from = domain, selector = 'elsewhere' }) => {
     const dkim = passes ? 'pass' : 'fail';
@@ -52,7 +54,7 @@ export function report({ reporter, id, domain, daysAgo, policy = 'none', sources
     <email>reports@example.org</email><report_id>${id}</report_id><date_range><begin>${begin}</begin><end>${begin + DAY_S - 1}</end>
     </date_range></report_metadata><policy_published><domain>${domain}</domain><p>${policy}</p></policy_published>${records.join('')}</feedback>`;
   return [
-    'From: reports@example.org',
+    `From: reports@${sender}`,
     `Subject: Report domain: ${domain}`,
     'MIME-Version: 1.0',
     'Content-Type: application/xml; name="report.xml"',

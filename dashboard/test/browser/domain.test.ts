@@ -213,11 +213,15 @@ test('reports are summed by source, lead to a stricter policy, and names in them
   const ours = { ip: '192.0.2.1', passes: true, selector };
   const about = { domain: 'acme.test' };
   const reports: Report[] = [
-    { ...about, reporter: 'google.com', id: 'g1', daysAgo: 20, sources: [{ ...ours, count: 40 }] },
-    { ...about, reporter: 'google.com', id: 'g2', daysAgo: 3, sources: [{ ...ours, count: 100 }, { ip: '198.51.100.7', count: 30, passes: false }] },
+    { ...about, reporter: 'google.com', sender: 'google.com', id: 'g1', daysAgo: 20, sources: [{ ...ours, count: 40 }] },
+    { ...about, reporter: 'google.com', sender: 'google.com', id: 'g2', daysAgo: 3, sources: [{ ...ours, count: 100 }, { ip: '198.51.100.7', count: 30, passes: false }] },
     { ...about, reporter: HOSTILE, id: 'h1', daysAgo: 3, sources: [{ ...ours, count: 20 }, { ip: '2001:db8::1', count: 10, passes: true }] },
   ];
-  for (const one of reports) await deliver(inbound, 'reports@example.org', address, report(one));
+  for (const one of reports) {
+    const sender = one.sender ?? 'example.org';
+    dns.set(sender, 'v=spf1 ip4:127.0.0.1 -all');
+    await deliver(inbound, `reports@${sender}`, address, report(one));
+  }
 
   const owner = await Visitor.of(service);
   const { page } = owner;

@@ -1,7 +1,7 @@
 //! `/domains/{id}/dmarc`: what receivers report of a domain's mail.
 
 use axum::extract::State;
-use mailwright_app::feedback::{DmarcFigures, DmarcSource, Reporter, SourceSums};
+use mailwright_app::feedback::{DmarcFigures, DmarcSource, Reporter, SourceSums, Sums};
 use mailwright_app::{App, Resource};
 use mailwright_core::dmarc::DmarcPolicy;
 use mailwright_core::time::Timestamp;
@@ -20,12 +20,17 @@ use crate::params::{self, Params, PathText, ReportDays};
 pub(crate) struct DmarcView {
     domain: String,
     policy: DmarcPolicyView,
+    /// What is in reports whose sender is proved: DKIM or SPF passed for their mails.
     totals: DmarcTotals,
-    /// Where the mail came from, those with the most mails first, at most 100.
+    /// What is in the others. Anybody can invent them.
+    unproven: DmarcTotals,
+    /// Where the mail came from, at most 100: first the sources of reports whose sender is proved, of these and of the
+    /// others those with the most mails.
     sources: Vec<DmarcSourceView>,
     /// How many sources are not listed.
     more: usize,
-    /// Who reported, those with the most mails first, at most 100.
+    /// Who reported, at most 100: large receivers, then others who are proved, then the rest, of each those with the
+    /// most mails first.
     reporters: Vec<DmarcReporterView>,
 }
 
@@ -66,7 +71,7 @@ pub(crate) struct DmarcTotals {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DmarcSourceView {
-    /// Its address; null for those together that are beyond the bound of a day.
+    /// Its address; null for those together that are beyond the bounds of a day.
     ip: Option<String>,
     messages: i64,
     aligned: i64,
@@ -74,6 +79,8 @@ pub(crate) struct DmarcSourceView {
     spf_aligned: i64,
     /// Whether mail of this service came from there: signed with a key of the domain, or with its return path.
     is_ours: bool,
+    /// Whether this is from reports whose sender is proved. What other reports say of the same address is listed apart.
+    is_proven: bool,
     /// The domains in `From`, those with the most mails first, at most 10.
     domains: Vec<String>,
 }
@@ -84,6 +91,8 @@ pub(crate) struct DmarcSourceView {
 pub(crate) struct DmarcReporterView {
     /// Its name, as it gives it.
     name: String,
+    /// The organisation that is proved to have sent its reports, by domain; null where nothing proves it.
+    domain: Option<String>,
     /// How many reports came.
     reports: i64,
     /// How many mails they are about.
@@ -93,8 +102,8 @@ pub(crate) struct DmarcReporterView {
     last_end: Timestamp,
 }
 
-impl From<SourceSums> for DmarcTotals {
-    fn from(sums: SourceSums) -> Self {
+impl From<Sums> for DmarcTotals {
+    fn from(sums: Sums) -> Self {
         Self {
             messages: sums.messages,
             aligned: sums.aligned,
@@ -108,14 +117,15 @@ impl From<SourceSums> for DmarcTotals {
 
 impl From<DmarcSource> for DmarcSourceView {
     fn from(source: DmarcSource) -> Self {
-        let DmarcSource { sums, domains } = source;
+        let DmarcSource { sums: SourceSums { source: ip, is_proven, sums, ours }, domains } = source;
         Self {
             messages: sums.messages,
             aligned: sums.aligned,
             dkim_aligned: sums.dkim,
             spf_aligned: sums.spf,
-            is_ours: sums.ours,
-            ip: Some(sums.source).filter(|ip| !ip.is_empty()),
+            is_ours: ours,
+            is_proven,
+            ip: Some(ip).filter(|ip| !ip.is_empty()),
             domains,
         }
     }
@@ -123,8 +133,8 @@ impl From<DmarcSource> for DmarcSourceView {
 
 impl From<Reporter> for DmarcReporterView {
     fn from(reporter: Reporter) -> Self {
-        let Reporter { name, reports, messages, last_end } = reporter;
-        Self { name, reports, messages, last_end }
+        let Reporter { name, domain, reports, messages, last_end } = reporter;
+        Self { name, domain, reports, messages, last_end }
     }
 }
 
@@ -138,6 +148,7 @@ impl From<DmarcFigures> for DmarcView {
                 reason: found.reason,
             },
             totals: found.totals.into(),
+            unproven: found.unproven.into(),
             sources: found.sources.into_iter().map(Into::into).collect(),
             more: found.more,
             reporters: found.reporters.into_iter().map(Into::into).collect(),

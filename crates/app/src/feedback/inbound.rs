@@ -82,7 +82,9 @@ impl Receiver for Inbound {
         domains.dedup();
         let content = Arc::new(content);
         if !domains.is_empty() {
-            kind = match self.0.take_dmarc_report(&domains, &content).await {
+            let mail_from = sender(&envelope);
+            let origin = self.origin(&envelope, mail_from.as_deref());
+            kind = match self.0.take_dmarc_report(&domains, origin, &content).await {
                 Ok(true) => "dmarc_report",
                 Ok(false) => "dmarc_dropped",
                 Err(error) => {
@@ -129,6 +131,16 @@ impl Inbound {
         (is_ours && takes_reports).then_some(Addressed::Reports)
     }
 
+    /// How a mail came.
+    fn origin<'a>(&'a self, envelope: &'a Envelope, mail_from: Option<&'a str>) -> Origin<'a> {
+        Origin {
+            client: envelope.client,
+            client_name: &envelope.client_name,
+            mail_from,
+            our_name: self.0.settings().inbound_host().unwrap_or("localhost"),
+        }
+    }
+
     /// Whether a mail for a sender domain is taken.
     async fn mailbox(&self, recipient: &Path) -> Verdict {
         match self.0.receivers(recipient.domain(), Way::Smtp).await {
@@ -155,13 +167,8 @@ impl Inbound {
         let recipients: Vec<(&str, &str)> =
             recipients.iter().map(|path| (path.local(), path.domain())).collect();
         let projects = app.addressees(&recipients, Way::Smtp).await?;
-        let mail_from = envelope.mail_from.as_ref().map(ToString::to_string);
-        let origin = Origin {
-            client: envelope.client,
-            client_name: &envelope.client_name,
-            mail_from: mail_from.as_deref(),
-            our_name: app.settings().inbound_host().unwrap_or("localhost"),
-        };
+        let mail_from = sender(envelope);
+        let origin = self.origin(envelope, mail_from.as_deref());
         let verdicts = authentication::verify(&app.0.dns, origin, &content).await;
         let mut mail = Received::parse(&content);
         mail.from = mail.from.or_else(|| mail_from.clone());
@@ -248,6 +255,11 @@ impl App {
         }));
         found.await
     }
+}
+
+/// The sender of an envelope; `None` for the null sender.
+fn sender(envelope: &Envelope) -> Option<String> {
+    envelope.mail_from.as_ref().map(ToString::to_string)
 }
 
 /// No project takes more mails for the address today (RFC 5321 section 4.2.3).

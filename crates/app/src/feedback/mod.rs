@@ -67,7 +67,7 @@ use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::retention::{Kind, Periods};
 use mailwright_core::time::Timestamp;
-pub use mailwright_store::feedback::dmarc::{Reporter, SourceSums};
+pub use mailwright_store::feedback::dmarc::{Reporter, SourceSums, Sums};
 pub use mailwright_store::feedback::inbound::Volume;
 use mailwright_store::feedback::link::Lead;
 use mailwright_store::feedback::{hit, inbound as received_store, link, receipt};

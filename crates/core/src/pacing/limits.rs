@@ -33,6 +33,10 @@ pub struct Receiver {
     pub name: String,
     /// The domains that the names of its mail servers end with.
     pub hosts: Vec<String>,
+    /// The organisational domains that its DMARC reports come from, where these hold no mailboxes of the public:
+    /// whoever has a mailbox in a domain can prove to write from it.
+    #[serde(default)]
+    pub reporters: Vec<String>,
     /// What it takes.
     pub limits: Limits,
     /// Where the limits come from.
@@ -43,6 +47,11 @@ pub struct Receiver {
 pub fn receivers() -> &'static [Receiver] {
     static READ: OnceLock<Vec<Receiver>> = OnceLock::new();
     READ.get_or_init(|| serde_json::from_str(RECEIVERS).unwrap_or_default())
+}
+
+/// The organisational domains that DMARC reports of large receivers come from, and that nobody else can write from.
+pub fn large_reporters() -> Vec<&'static str> {
+    receivers().iter().flat_map(|receiver| &receiver.reporters).map(String::as_str).collect()
 }
 
 /// The receiver that runs a mail server, given its name in lower case and without the final dot.
@@ -69,6 +78,11 @@ mod tests {
         for receiver in receivers() {
             assert!(receiver.source.starts_with("https://"), "{}", receiver.name);
             assert!(!receiver.hosts.is_empty(), "{}", receiver.name);
+            assert!(
+                receiver.reporters.iter().all(|domain| domain.split('.').count() == 2),
+                "{}",
+                receiver.name
+            );
             assert!(receiver.limits.connections > 0 && receiver.limits.mails_per_connection > 0);
         }
     }
@@ -80,5 +94,8 @@ mod tests {
         assert_eq!(receiver_of("gmail-smtp-in.l.google.com").map(|found| &*found.name), Some("Google"));
         assert!(receiver_of("notgoogle.com").is_none(), "only a whole label counts");
         assert_eq!(limits_of("mx.example.net"), Limits::UNKNOWN);
+        assert!(
+            ["google.com", "microsoft.com", "yahooinc.com"].iter().all(|one| large_reporters().contains(one))
+        );
     }
 }

@@ -1,6 +1,8 @@
 //! Tests through the public door of the crate, in one program so that it is linked once.
 
 #[cfg(test)]
+mod authentication;
+#[cfg(test)]
 mod dane;
 #[cfg(test)]
 mod dkim;

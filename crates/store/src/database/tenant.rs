@@ -78,8 +78,11 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("inbound_raw", purged_by("hash", 10)),
     ("inbound_contents", purged_by("hash", 50)),
     ("inbound_days", purged_by("day", 500)),
-    ("dmarc_reports", purged_by("domain_id, reporter, report_id", 500)),
-    ("dmarc_sums", purged_by("domain_id, day, source, header_from, disposition, dkim, spf, ours", 500)),
+    ("dmarc_reports", purged_by("domain_id, sender, reporter, report_id", 500)),
+    (
+        "dmarc_sums",
+        purged_by("domain_id, day, sender, source, header_from, disposition, dkim, spf, ours", 500),
+    ),
     ("emails", purged_by("id", 500)),
     ("contacts", purged_by("id", 500)),
     ("contact_followers", purged_by("project_id", 1)),

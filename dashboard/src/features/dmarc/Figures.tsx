@@ -13,8 +13,8 @@ const TONES: Record<ReturnType<typeof whose>, Tone> = { ours: 'good', yours: 'ac
 /** A part of all mails. */
 const share = (part: number, all: number): string => (all > 0 ? percent(part / all) : '–');
 
-/** All that was reported together. */
-export function Totals({ totals }: { totals: DmarcReports['totals'] }) {
+/** All that was reported together by those who are proved to have sent their reports, and how much others told. */
+export function Totals({ totals, unproven }: Pick<DmarcReports, 'totals' | 'unproven'>) {
   const { messages, aligned, dkimAligned, spfAligned, quarantined, rejected } = totals;
   return (
     <section aria-label={t.totals} className="space-y-3">
@@ -29,13 +29,19 @@ export function Totals({ totals }: { totals: DmarcReports['totals'] }) {
       <p className="max-w-prose text-muted">
         <Words text={t.totalsText} />
       </p>
+      {unproven.messages > 0 && <p className="max-w-prose text-muted">{t.unproven(unproven.messages)}</p>}
     </section>
   );
 }
 
 function Whose({ source }: { source: Source }) {
   const sender = whose(source);
-  return <Status tone={TONES[sender]}>{t.whose[sender]}</Status>;
+  if (source.isProven) return <Status tone={TONES[sender]}>{t.whose[sender]}</Status>;
+  return (
+    <>
+      <Status tone="muted">{t.whose[sender]}</Status> <span className="text-meta text-muted">{t.notProven}</span>
+    </>
+  );
 }
 
 /** Where the mail came from. */
@@ -45,7 +51,7 @@ export function Sources({ sources, more }: { sources: readonly Source[]; more: n
       <Table
         label={t.sources}
         rows={sources}
-        rowKey={(source) => source.ip ?? ''}
+        rowKey={(source) => `${source.ip ?? ''} ${source.isProven}`}
         columns={[
           {
             name: t.address,
@@ -86,9 +92,17 @@ export function Reporters({ reporters }: { reporters: DmarcReports['reporters'] 
       <Table
         label={t.reporters}
         rows={reporters}
-        rowKey={(reporter) => reporter.name}
+        rowKey={(reporter) => `${reporter.domain ?? ''} ${reporter.name}`}
         columns={[
-          { name: t.reporter, cell: (reporter) => <span className="block max-w-72 min-w-28 break-words">{reporter.name}</span> },
+          {
+            name: t.reporter,
+            cell: (reporter) => (
+              <div className="max-w-72 min-w-28 break-words">
+                {reporter.name}
+                <p className="text-meta text-muted">{reporter.domain ?? t.notProven}</p>
+              </div>
+            ),
+          },
           { name: t.reportCount, right: true, cell: (reporter) => number(reporter.reports) },
           { name: t.mails, right: true, cell: (reporter) => number(reporter.messages) },
           { name: t.last, right: true, wideOnly: true, cell: (reporter) => <Time at={reporter.lastEnd} /> },

@@ -76,7 +76,7 @@ function Reports({ id }: { id: string }) {
         <Nothing id={id} proposed={data.policy.proposed?.record} />
       ) : (
         <>
-          <Totals totals={data.totals} />
+          <Totals totals={data.totals} unproven={data.unproven} />
           {data.sources.length > 0 && <Sources sources={data.sources} more={data.more} />}
           <Reporters reporters={data.reporters} />
         </>

@@ -46,7 +46,13 @@ export const t = texts({
     domains: 'Domains in From',
     more: (count: number) => plural(count, { one: '1 more source is not listed.', other: `${number(count)} more sources are not listed.` }),
     reporters: 'Who reports',
-    reportersText: 'Receivers as they name themselves. Anybody can send a report, so take a name for what it is.',
+    reportersText: 'Receivers as they name themselves, each with the domain that is proved to have sent its reports. Anybody can send a report: what proves nothing is shown, and does not count for a stricter policy.',
+    notProven: 'Not proved',
+    unproven: (count: number) =>
+      plural(count, {
+        one: 'Reports that do not prove who sent them tell of 1 more mail. Anybody can invent these, so it is not counted here.',
+        other: `Reports that do not prove who sent them tell of ${number(count)} more mails. Anybody can invent these, so they are not counted here.`,
+      }),
     reporter: 'Receiver',
     reportCount: 'Reports',
     last: 'Last day',
@@ -101,7 +107,13 @@ export const t = texts({
     domains: 'Domains in From',
     more: (count: number) => plural(count, { one: '1 weitere Quelle steht nicht da.', other: `${number(count)} weitere Quellen stehen nicht da.` }),
     reporters: 'Wer berichtet',
-    reportersText: 'Empfänger, wie sie sich selbst nennen. Jeder kann einen Bericht senden: Ein Name beweist nichts.',
+    reportersText: 'Empfänger, wie sie sich selbst nennen, mit der Domain, die ihre Berichte nachweislich gesendet hat. Jeder kann einen Bericht senden: Was nichts nachweist, wird gezeigt, zählt aber nicht für eine strengere Richtlinie.',
+    notProven: 'Nicht nachgewiesen',
+    unproven: (count: number) =>
+      plural(count, {
+        one: 'Berichte ohne nachgewiesenen Absender nennen 1 weitere Mail. Solche kann jeder erfinden, darum zählt sie hier nicht.',
+        other: `Berichte ohne nachgewiesenen Absender nennen ${number(count)} weitere Mails. Solche kann jeder erfinden, darum zählen sie hier nicht.`,
+      }),
     reporter: 'Empfänger',
     reportCount: 'Berichte',
     last: 'Letzter Tag',

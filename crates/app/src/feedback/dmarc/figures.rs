@@ -4,7 +4,7 @@ use mailwright_core::dmarc::{DAYS, DmarcPolicy, Evidence, Source, next_policy, r
 use mailwright_core::ids::{DomainId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
-use mailwright_store::feedback::dmarc::{self as store, Reporter, SourceSums};
+use mailwright_store::feedback::dmarc::{self as store, Reporter, SenderSums, SourceSums, Sums};
 use mailwright_store::sending::domain;
 use mailwright_store::{Rx, body};
 
@@ -28,13 +28,16 @@ pub struct DmarcFigures {
     pub proposed: Option<(DmarcPolicy, String)>,
     /// Why none is proposed.
     pub reason: Option<String>,
-    /// All sources together.
-    pub totals: SourceSums,
-    /// The sources with the most mails, those first.
+    /// All that is in reports whose sender is proved.
+    pub totals: Sums,
+    /// All that is in the others.
+    pub unproven: Sums,
+    /// The sources: first those of reports whose sender is proved, of these and of the others those with the most
+    /// mails.
     pub sources: Vec<DmarcSource>,
     /// How many sources are not listed.
     pub more: usize,
-    /// Who reported, those with the most mails first.
+    /// Who reported: first those who are proved to have sent their reports, the large receivers before others.
     pub reporters: Vec<Reporter>,
 }
 
@@ -52,8 +55,9 @@ struct Known {
     domain: String,
     found: FoundPolicy,
     evidence: Option<Evidence>,
+    totals: [(Sums, i64); 2],
     sources: Vec<SourceSums>,
-    domains: Vec<(String, String)>,
+    domains: Vec<(String, bool, String)>,
     reporters: Vec<Reporter>,
 }
 
@@ -69,11 +73,12 @@ impl App {
             Ok(proposed) => (Some(proposed), None),
             Err(reason) => (None, Some(reason)),
         };
-        let totals = known.sources.iter().fold(SourceSums::default(), added);
-        let more = known.sources.len().saturating_sub(MOST_SOURCES);
-        let sources = known.sources.into_iter().take(MOST_SOURCES).map(|sums| {
-            let of = known.domains.iter().filter(|(source, _)| *source == sums.source);
-            let domains = of.take(MOST_DOMAINS).map(|(_, domain)| domain.clone()).collect();
+        let [(totals, proven), (unproven, others)] = known.totals;
+        let more = usize::try_from(proven + others).unwrap_or_default().saturating_sub(known.sources.len());
+        let sources = known.sources.into_iter().map(|sums| {
+            let is_of = |source: &str, is_proven: bool| source == sums.source && is_proven == sums.is_proven;
+            let of = known.domains.iter().filter(|(source, is_proven, _)| is_of(source, *is_proven));
+            let domains = of.take(MOST_DOMAINS).map(|(.., domain)| domain.clone()).collect();
             DmarcSource { sums, domains }
         });
         Ok(DmarcFigures {
@@ -82,6 +87,7 @@ impl App {
             proposed,
             reason,
             totals,
+            unproven,
             sources: sources.collect(),
             more,
             reporters: known.reporters,
@@ -100,8 +106,8 @@ async fn known(
     let Some(domain) = domain::get(rx, project, id).await? else { return Ok(None) };
     let today = store::day(now);
     let since = today - days;
-    let sources = store::sources(rx, project, id, since).await?;
-    let listed: Vec<String> = sources.iter().take(MOST_SOURCES).map(|sums| sums.source.clone()).collect();
+    let sources = store::sources(rx, project, id, since, MOST_SOURCES).await?;
+    let listed: Vec<String> = sources.iter().map(|sums| sums.source.clone()).collect();
     let found = FoundPolicy::of(&domain.last_check);
     let evidence = match policy(&found) {
         Some(policy) => Some(evidence(rx, project, id, policy, today).await?),
@@ -111,6 +117,7 @@ async fn known(
         domain: domain.name.to_string(),
         found,
         evidence,
+        totals: store::totals(rx, project, id, since).await?,
         domains: store::domains(rx, project, id, since, &listed).await?,
         sources,
         reporters: store::reporters(rx, project, id, since).await?,
@@ -125,7 +132,7 @@ async fn evidence(
     today: i64,
 ) -> mailwright_store::Result<Evidence> {
     let (first, reporters) = store::coverage(rx, project, id, policy, today - DAYS).await?;
-    let sources = store::sources(rx, project, id, today - DAYS).await?;
+    let sources = store::of_senders(rx, project, id, today - DAYS).await?;
     Ok(Evidence {
         days: first.map_or(0, |first| today - first),
         reporters: usize::try_from(reporters).unwrap_or_default(),
@@ -133,9 +140,10 @@ async fn evidence(
     })
 }
 
-fn source(sums: SourceSums) -> Source {
+fn source(sums: SenderSums) -> Source {
     let count = |count: i64| u64::try_from(count).unwrap_or_default();
     Source {
+        reporter: sums.sender,
         messages: count(sums.messages),
         aligned: count(sums.aligned),
         is_ours: sums.ours,
@@ -171,18 +179,5 @@ fn proposal(
         (FoundPolicy::Mismatch | FoundPolicy::Record(_), ..) => {
             (None, Err("The domain's DMARC record is not one that receivers understand.".into()))
         }
-    }
-}
-
-fn added(all: SourceSums, one: &SourceSums) -> SourceSums {
-    SourceSums {
-        source: String::new(),
-        messages: all.messages + one.messages,
-        dkim: all.dkim + one.dkim,
-        spf: all.spf + one.spf,
-        aligned: all.aligned + one.aligned,
-        quarantined: all.quarantined + one.quarantined,
-        rejected: all.rejected + one.rejected,
-        ours: all.ours || one.ours,
     }
 }

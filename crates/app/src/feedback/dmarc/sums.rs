@@ -7,8 +7,9 @@ use mailwright_core::time::Timestamp;
 use mailwright_mail::dmarc_report::{AggregateReport, AuthResult, Record};
 use mailwright_store::feedback::dmarc::{Outcome, day};
 
-/// The most mails that a record counts for: sums of all reports that are kept stay far below 2^63.
-const MOST_OF_RECORD: u64 = 1_000_000_000;
+/// The most mails that a report counts for: more than a receiver gets from a domain in a day. Sums of all reports that
+/// are kept stay far below 2^63.
+const MOST_OF_REPORT: u64 = 100_000_000;
 /// How far ahead of our clock a report may end.
 const AHEAD: Duration = Duration::from_hours(24);
 /// How many days of reports are kept, and so how old one may be that comes in.
@@ -48,9 +49,10 @@ pub(super) fn oldest_day(now: Timestamp) -> i64 {
     day(now) - KEPT_DAYS
 }
 
-/// The sums of a report, those of the most mails first.
+/// The sums of a report, those of the most mails first, of at most [`MOST_OF_REPORT`] mails: what is beyond it is left
+/// out.
 pub(super) fn sums(report: &AggregateReport, ours: &Ours<'_>) -> Vec<(Outcome, i64)> {
-    let mut sums: HashMap<Outcome, i64> = HashMap::new();
+    let mut sums: HashMap<Outcome, u64> = HashMap::new();
     for record in &report.records {
         let outcome = Outcome {
             source: record.source_ip.to_string(),
@@ -60,11 +62,22 @@ pub(super) fn sums(report: &AggregateReport, ours: &Ours<'_>) -> Vec<(Outcome, i
             spf: record.is_spf_aligned,
             ours: ours.has(record),
         };
-        *sums.entry(outcome).or_default() += record.count.min(MOST_OF_RECORD) as i64;
+        let sum = sums.entry(outcome).or_default();
+        *sum = sum.saturating_add(record.count);
     }
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_unstable_by(|(one, first), (other, second)| second.cmp(first).then_with(|| one.cmp(other)));
-    sums
+    let mut left = MOST_OF_REPORT;
+    let mut bounded = Vec::with_capacity(sums.len());
+    for (outcome, count) in sums {
+        let counted = count.min(left);
+        left -= counted;
+        // a record of no mails says what it says
+        if counted > 0 || count == 0 {
+            bounded.push((outcome, counted as i64));
+        }
+    }
+    bounded
 }
 
 #[cfg(test)]
@@ -119,10 +132,18 @@ mod tests {
         let ours = Ours { domain: "shop.example", selectors: vec!["mw1"], return_paths: Vec::new() };
         let (one, other) = (("shop.example", "mw1", "pass"), ("x.example", "x", "pass"));
         let spf = ("x.example", "fail");
-        let records = [record(1, other, spf), record(2, one, spf), record(u64::MAX, one, spf)].concat();
-        let sums = sums(&report(&records), &ours);
-        let counts: Vec<_> = sums.iter().map(|(outcome, count)| (outcome.ours, *count)).collect();
-        assert_eq!(counts, [(true, MOST_OF_RECORD as i64 + 2), (false, 1)]);
+        let most = MOST_OF_REPORT;
+        for (large, expected) in [
+            (5, vec![(true, 7), (false, 1)]),
+            // what a report may count for is used up by what it has the most of
+            (most - 2, vec![(true, most as i64)]),
+            (u64::MAX, vec![(true, most as i64)]),
+        ] {
+            let records = [record(1, other, spf), record(2, one, spf), record(large, one, spf)].concat();
+            let sums = sums(&report(&records), &ours);
+            let counts: Vec<_> = sums.iter().map(|(outcome, count)| (outcome.ours, *count)).collect();
+            assert_eq!(counts, expected, "{large}");
+        }
     }
 
     #[test]

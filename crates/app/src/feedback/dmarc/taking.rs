@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::ids::{DomainId, ProjectNumber};
+use mailwright_mail::authentication::{self, Origin};
 use mailwright_mail::dmarc_report::{self, AggregateReport};
 use mailwright_store::feedback::dmarc::{self as store, Added, Report};
 use mailwright_store::sending::{domain, domain_key};
@@ -44,6 +45,7 @@ impl App {
     pub(in crate::feedback) async fn take_dmarc_report(
         &self,
         domains: &[DomainId],
+        origin: Origin<'_>,
         message: &Arc<Vec<u8>>,
     ) -> Result<bool> {
         let Some(report) = self.read_dmarc_report(message).await? else { return Ok(false) };
@@ -51,10 +53,12 @@ impl App {
             tracing::debug!(reporter = report.org_name, "a DMARC report is about no day that is kept");
             return Ok(false);
         }
+        // a report says who it is from, but anybody can write that
+        let sender = authentication::proven_organisation(&self.0.dns, origin, message).await;
         let report = Arc::new(report);
         let mut is_stored = false;
         for domain in domains {
-            is_stored |= self.store_dmarc_report(*domain, &report).await?;
+            is_stored |= self.store_dmarc_report(*domain, sender.clone(), &report).await?;
         }
         Ok(is_stored)
     }
@@ -86,7 +90,12 @@ impl App {
     }
 
     /// Stores a report about a domain. False when it is about another one, or there is no room for it.
-    async fn store_dmarc_report(&self, id: DomainId, report: &Arc<AggregateReport>) -> Result<bool> {
+    async fn store_dmarc_report(
+        &self,
+        id: DomainId,
+        sender: Option<String>,
+        report: &Arc<AggregateReport>,
+    ) -> Result<bool> {
         let name = report.policy.domain.clone();
         let found = self.read(body!(async |rx| {
             let Some(project) = store::owner(rx, &name, id).await? else { return Ok(None) };
@@ -103,6 +112,7 @@ impl App {
         let sums = sums(report, &ours);
         let row = Report {
             domain: id,
+            sender,
             reporter: report.org_name.clone(),
             report_id: report.report_id.clone(),
             begin: report.begin,
@@ -118,8 +128,7 @@ impl App {
             tracing::warn!(
                 domain = %id,
                 project = project.0,
-                "a DMARC report is dropped: there are {} of its day already",
-                store::MOST_REPORTS
+                "a DMARC report is dropped: its sender, or all senders, have used up their share of its day"
             );
         }
         Ok(matches!(added, Added::Stored | Added::Known))

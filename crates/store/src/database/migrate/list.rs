@@ -206,4 +206,9 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "allowed domains",
         sql: include_str!("../../../migrations/0061_allowed_domains.sql"),
     },
+    Migration {
+        number: 62,
+        name: "senders of reports of DMARC",
+        sql: include_str!("../../../migrations/0062_dmarc_senders.sql"),
+    },
 ];

@@ -12,9 +12,10 @@
 //! A new stored value of an enumeration needs a migration as well, even an empty one. A process that is older than the
 //! schema takes no mail, so it cannot mistake the new value for damage.
 //!
-//! Two steps are from before the first release, when nobody had large tables, and do not follow these rules: `bounds`
-//! adds up all captured mails, and `age of contents` builds an index over all contents, to which nobody adds meanwhile.
-//! Both run in transactions that do not keep others from reading.
+//! Three steps are from before the first release, when nobody had large tables, and do not follow these rules: `bounds`
+//! adds up all captured mails, `age of contents` builds an index over all contents, to which nobody adds meanwhile, and
+//! `senders of reports of DMARC` copies two tables, because a key cannot be changed. The first two run in transactions
+//! that do not keep others from reading; reports that come while the last one runs are answered later, and sent again.
 
 mod list;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Migrations that wait for others, and databases of tests on PostgreSQL.
 
 use mailwright_core::event::is_reserved;
+use mailwright_core::ids::DomainId;
 use tokio_postgres::NoTls;
 
 use super::*;
@@ -134,6 +135,39 @@ async fn names_of_events_from_before_they_were_bounded_are_taken_over() {
         let mut expected: Vec<_> = NAMES.into_iter().filter(|name| !is_reserved(name)).collect();
         expected.sort_unstable();
         assert_eq!(names.await.unwrap(), expected);
+    }
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn reports_of_dmarc_from_before_are_kept_and_prove_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::Sqlite(folder.path().join("reports.sqlite"));
+    let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
+    let database = Database::create("reports").await;
+    let domain = DomainId::from_bytes([7; 16]);
+    for db in [sqlite, database.open()] {
+        migrate_before(&db, "senders of reports of DMARC", NOW).await;
+        let added = db.write(body!(async |tx| {
+            let report = "insert into dmarc_reports (project_id, domain_id, reporter, report_id, day, begin_at, end_at, \
+                          policy, records, messages, created_at) \
+                          values (1, $1, 'google.com', 'g1', 2, 3, 4, 'none', 1, 5, 6)";
+            tx.execute_one(report, args![domain]).await?;
+            let sums = "insert into dmarc_sums (project_id, domain_id, day, source, header_from, disposition, dkim, spf, \
+                        ours, messages) values (1, $1, 2, '192.0.2.1', 'a.test', 'none', $2, $3, $3, 5)";
+            tx.execute_one(sums, args![domain, true, false]).await
+        }));
+        added.await.unwrap();
+        migrate(&db, NOW).await.unwrap();
+        let found = db.read(|rx| {
+            let sql = "select r.sender, s.sender, r.messages + s.messages from dmarc_reports r join dmarc_sums s \
+                       on s.project_id = r.project_id and s.domain_id = r.domain_id and s.day = r.day \
+                       where r.project_id = 1";
+            Box::pin(async move {
+                rx.all(sql, &[], |r| Ok((r.get::<String>(0)?, r.get::<String>(1)?, r.get::<i64>(2)?))).await
+            })
+        });
+        assert_eq!(found.await.unwrap(), [(String::new(), String::new(), 10)]);
     }
     database.drop().await;
 }

@@ -1,5 +1,7 @@
 //! Reports of receivers about the mail of sender domains (DMARC): how they come, and what they show.
 
+mod forged;
+
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -20,6 +22,8 @@ use super::{bring, bring_ok, capturing};
 
 const RETURN_PATH: &str = "bounces.mail.test";
 const DAY: i64 = 86_400;
+/// Domains of receivers whose mail is proved to be their own, when it comes from this machine.
+const RECEIVERS: [&str; 2] = ["google.com", "yahoo.com"];
 
 /// A service that takes reports about its domain, and what belongs to it.
 struct Shop {
@@ -35,6 +39,9 @@ struct Shop {
 impl Shop {
     async fn start(engine: Engine) -> Self {
         let dns = FakeDns::start().await;
+        for receiver in RECEIVERS {
+            dns.set_txt(receiver, ["v=spf1 ip4:127.0.0.1 -all"]);
+        }
         let server = ScriptedServer::start(|_, _| Answer::Accept).await;
         let inbound = free_port();
         let builder = capturing(engine, &dns, inbound).smtp(server.port);
@@ -101,6 +108,12 @@ impl Shop {
             begin + DAY - 1,
             self.domain
         )
+    }
+
+    /// One mail each from so many addresses, nothing of it aligned.
+    fn sources(&self, count: usize) -> String {
+        let ip = |nth: usize| format!("10.0.{}.{}", nth / 256, nth % 256);
+        (0..count).map(|nth| self.record_of(&ip(nth), 1, "none", [false, false], ("x.test", "x"))).collect()
     }
 
     /// Mails from an address: how many, what was done with them, and whether DKIM and SPF passed for the domain.
@@ -171,6 +184,12 @@ fn packed(report: &str) -> String {
     mail("application/gzip", "receiver.test!acme.test!1!2.xml.gz", &gzip(report.as_bytes()))
 }
 
+/// Delivers a mail from a domain, by its header and by its envelope.
+async fn send(session: &mut MailIn, domain: &str, to: &str, mail: &str) {
+    let mail = mail.replace("reports@receiver.test", &format!("reports@{domain}"));
+    bring_ok(session, &format!("a@{domain}"), &[to], &mail).await;
+}
+
 /// How many rows the tables of reports have.
 async fn rows(app: &App) -> [usize; 2] {
     let rows = app.rows().await;
@@ -199,10 +218,10 @@ both_engines! {
         let yahoo = shop.report("Yahoo", "y1", 40, "none", &yahoo);
         let mut session = shop.session().await;
         for _ in 0..2 {
-            bring_ok(&mut session, "a@google.com", &[&address.to_uppercase()], &packed(&google)).await;
+            send(&mut session, "google.com", &address.to_uppercase(), &packed(&google)).await;
         }
         let zipped = mail("application/zip", "yahoo!acme.test!1!2.zip", &zip("report.xml", yahoo.as_bytes()));
-        bring_ok(&mut session, "a@yahoo.com", &[&address], &zipped).await;
+        send(&mut session, "yahoo.com", &address, &zipped).await;
         assert_eq!(rows(&shop.app).await, [2, 5]);
 
         let all = shop.figures("?days=90").await;
@@ -211,9 +230,10 @@ both_engines! {
             "messages": 117, "aligned": 75, "dkimAligned": 70, "spfAligned": 15, "quarantined": 40, "rejected": 2,
         });
         assert_eq!(all["totals"], totals);
+        assert_eq!(all["unproven"]["messages"], 0);
         let source = |ip: &str, [messages, aligned, dkim, spf]: [u32; 4], is_ours: bool| json!({
             "ip": ip, "messages": messages, "aligned": aligned, "dkimAligned": dkim, "spfAligned": spf,
-            "isOurs": is_ours, "domains": [shop.domain],
+            "isOurs": is_ours, "isProven": true, "domains": [shop.domain],
         });
         assert_eq!(all["sources"], json!([
             source("192.0.2.1", [75, 75, 70, 15], true),
@@ -223,6 +243,8 @@ both_engines! {
         assert_eq!(all["more"], 0);
         let names: Vec<_> = items(&all["reporters"]).iter().map(|r| (text(&r["name"]), &r["reports"], &r["messages"])).collect();
         assert_eq!(names, [("google.com", &json!(1), &json!(105)), ("Yahoo", &json!(1), &json!(12))]);
+        let domains: Vec<_> = items(&all["reporters"]).iter().map(|r| text(&r["domain"])).collect();
+        assert_eq!(domains, RECEIVERS);
         let end = jiff::Timestamp::from_second(shop.days_ago(1) - 1).expect("a time");
         assert_eq!(text(&all["reporters"][0]["lastEnd"]).parse().ok(), Some(end));
         assert_eq!(all["policy"]["published"], "none");
@@ -279,19 +301,13 @@ both_engines! {
     async fn sources_beyond_the_bound_are_counted_together(engine: Engine) {
         let shop = Shop::start(engine).await;
         let address = shop.address().await;
-        let records: String = (0..1_100)
-            .map(|nth| {
-                let ip = format!("10.0.{}.{}", nth / 256, nth % 256);
-                shop.record_of(&ip, 1, "none", [false, false], ("x.test", "x"))
-            })
-            .collect();
-        let report = shop.report("google.com", "g1", 1, "none", &records);
-        bring_ok(&mut shop.session().await, "", &[&address], &packed(&report)).await;
-        assert_eq!(rows(&shop.app).await, [1, 1_001]);
+        let report = shop.report("google.com", "g1", 1, "none", &shop.sources(1_100));
+        send(&mut shop.session().await, "google.com", &address, &packed(&report)).await;
+        assert_eq!(rows(&shop.app).await, [1, 301]);
         let all = shop.figures("").await;
-        assert_eq!((items(&all["sources"]).len(), &all["more"], &all["totals"]["messages"]), (100, &json!(901), &json!(1_100)));
+        assert_eq!((items(&all["sources"]).len(), &all["more"], &all["totals"]["messages"]), (100, &json!(201), &json!(1_100)));
         let others = &all["sources"][0];
-        assert_eq!((&others["ip"], &others["messages"], &others["domains"]), (&Value::Null, &json!(100), &json!([])));
+        assert_eq!((&others["ip"], &others["messages"], &others["domains"]), (&Value::Null, &json!(800), &json!([])));
     }
 
     async fn reports_are_kept_for_a_while_and_through_a_reset(engine: Engine) {
@@ -299,7 +315,7 @@ both_engines! {
         let address = shop.address().await;
         let records = shop.record_of("192.0.2.1", 3, "none", [true, true], ("x.test", "x"));
         let first = shop.report("google.com", "g1", 1, "none", &records);
-        bring_ok(&mut shop.session().await, "", &[&address], &packed(&first)).await;
+        send(&mut shop.session().await, "google.com", &address, &packed(&first)).await;
         let owner = Browser::log_in(&shop.app, OWNER.0, OWNER.1).await;
         let reset = format!("/users/@me/projects/{}/reset", shop.app.project_id());
         owner.request(&shop.app, "POST", &reset).json(&json!({})).send().await.assert_status(200);
@@ -308,7 +324,7 @@ both_engines! {
         // the address that was published stays right
         assert_eq!(shop.address().await, address);
         let second = shop.report("google.com", "g2", 1, "none", &records);
-        bring_ok(&mut shop.session().await, "", &[&address], &packed(&second)).await;
+        send(&mut shop.session().await, "google.com", &address, &packed(&second)).await;
         assert_eq!(shop.figures("").await["totals"]["messages"], 3);
         let day = Duration::from_secs(DAY.unsigned_abs());
         shop.app.advance(day * 80).await;
@@ -335,10 +351,11 @@ both_engines! {
         let fortnight = "Reports of at least 14 days are needed.";
         assert_eq!(policy().await, reason("none", fortnight));
         let mut session = shop.session().await;
-        for (days_ago, reporter) in [(15, "google.com"), (3, "google.com"), (2, "Yahoo")] {
+        let [google, yahoo] = RECEIVERS;
+        for (days_ago, domain, reporter) in [(15, google, "google.com"), (3, google, "google.com"), (2, yahoo, "Yahoo")] {
             let records = shop.record_of("192.0.2.1", 80, "none", [true, true], ("x.test", "x"));
             let report = shop.report(reporter, &days_ago.to_string(), days_ago, "none", &records);
-            bring_ok(&mut session, "", &[&address], &packed(&report)).await;
+            send(&mut session, domain, &address, &packed(&report)).await;
         }
         let record = format!("v=DMARC1; p=quarantine; adkim=s; rua=mailto:{address}");
         let next = json!({"policy": "quarantine", "record": record});
@@ -348,7 +365,7 @@ both_engines! {
         shop.publish(&record).await;
         assert_eq!(policy().await, reason("quarantine", fortnight));
         let old = shop.report("google.com", "q", 14, "quarantine", "");
-        bring_ok(&mut session, "", &[&address], &packed(&old)).await;
+        send(&mut session, google, &address, &packed(&old)).await;
         assert_eq!(policy().await["proposed"]["policy"], "reject");
         // a source that sends rightly for the most part
         let mixed = [
@@ -356,7 +373,7 @@ both_engines! {
             shop.record_of("192.0.2.9", 88, "none", [true, false], ("x.test", "x")),
         ].concat();
         let mixed = shop.report("Yahoo", "m", 1, "quarantine", &mixed);
-        bring_ok(&mut session, "", &[&address], &packed(&mixed)).await;
+        send(&mut session, yahoo, &address, &packed(&mixed)).await;
         assert_eq!(policy().await, reason("quarantine", "12 % of the mail of source 192.0.2.9 is not aligned."));
         shop.publish("v=DMARC1; p=reject").await;
         assert_eq!(policy().await, reason("reject", "There is no stricter policy."));

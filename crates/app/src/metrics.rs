@@ -307,7 +307,7 @@ impl Metrics {
         self.workflow_requests.get_or_create(&OutcomeLabels { outcome }).inc();
     }
 
-    /// Counts a connection that there was no place for.
+    /// Counts a connection that there was no place for, or none any more.
     pub fn inbound_refused(&self) {
         self.inbound.get_or_create(&OutcomeLabels { outcome: "no_place" }).inc();
     }

@@ -1,19 +1,24 @@
 //! The SMTP server for mail that comes in: accepts connections, counts them, and hands each to `mailwright-mail`.
 
-use std::collections::HashMap;
+mod by_network;
+mod places;
+mod table;
+
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use mailwright_app::App;
 use mailwright_app::background::tasks::Tasks;
-use mailwright_mail::smtp_server::{self, Config, End, Limits, Refusal};
+use mailwright_mail::smtp_server::{
+    self, Config, End, Envelope, Limits, Path, Receiver, Refusal, Stage, Verdict,
+};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
+use self::places::{Place, Places};
 use crate::config::Listener;
-use crate::http::{Places, network};
 
 /// Pause after a connection could not be accepted, as when no file can be opened.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -25,7 +30,6 @@ struct Server {
     config: Arc<Config>,
     tls: TlsAcceptor,
     places: Arc<Places>,
-    clients: Arc<Clients>,
 }
 
 /// Starts listening, for so many connections at once. Fails when the address cannot be listened on, or the certificate cannot be read.
@@ -42,14 +46,12 @@ pub(crate) async fn start(app: &App, tasks: &Tasks, settings: &Listener, connect
     let mut config = Config::new(settings.host.clone());
     let size = settings.message_bytes;
     config.limits = Limits { message_size: size, discarded: size, ..Limits::default() };
-    let clients = Clients { most: settings.connections_per_client, open: Mutex::default() };
     let server = Server {
         app: app.clone(),
         tasks: tasks.clone(),
         config: Arc::new(config),
         tls: TlsAcceptor::from(tls),
-        places: Arc::new(Places::new(connections, None)),
-        clients: Arc::new(clients),
+        places: Arc::new(Places::new(connections, settings.connections_per_client)),
     };
     tracing::info!(listen = %settings.listen, host = %settings.host, "mail is taken");
     tasks.spawn("inbound mail", server.accept(listener));
@@ -74,93 +76,56 @@ impl Server {
     }
 
     fn begin(&self, stream: TcpStream, client: IpAddr) {
-        let counted = Clients::take(&self.clients, network(client));
-        let Some((counted, place)) = counted.and_then(|counted| Some((counted, self.places.take(client)?)))
-        else {
+        let Some(place) = self.places.take(client) else {
             self.app.metrics().inbound_refused();
             return smtp_server::refuse(stream, &Refusal::too_many_connections());
         };
         let _ = stream.set_nodelay(true);
         let (config, tls, tasks) = (Arc::clone(&self.config), self.tls.clone(), self.tasks.clone());
-        let receiver = self.app.inbound();
+        let (app, place) = (self.app.clone(), Arc::new(place));
+        let receiver = Watched { receiver: app.inbound(), place: Arc::clone(&place) };
         self.tasks.spawn("an inbound connection", async move {
-            let stopping = tasks.clone();
-            let served = smtp_server::serve(stream, client, config, Some(tls), &receiver, async {
+            let ends = async {
                 tokio::select! {
-                    () = stopping.stopping() => {}
-                    // another client needs the place, and this one has had it longest
-                    () = place.is_needed() => {}
+                    () = tasks.stopping() => End::ShutDown,
+                    () = place.is_needed() => End::NoRoom,
                 }
-            });
-            let summary = served.await;
-            if summary.end != End::Quit {
-                tracing::debug!(
-                    end = summary.end.as_str(),
-                    messages = summary.messages,
-                    "an inbound connection ended"
-                );
+            };
+            let served = smtp_server::serve(stream, client, config, Some(tls), &receiver, ends);
+            let summary = tokio::select! {
+                biased;
+                summary = served => Some(summary),
+                // the client takes no reply
+                () = place.is_overdue() => None,
+            };
+            let end = summary.map_or(End::NoRoom, |summary| summary.end);
+            if end == End::NoRoom {
+                app.metrics().inbound_refused();
             }
-            drop((place, counted));
+            if end != End::Quit {
+                let messages = summary.map(|summary| summary.messages);
+                tracing::debug!(end = end.as_str(), messages, "an inbound connection ended");
+            }
         });
     }
 }
 
-/// How many connections each client has. One that has all it may is refused, and tries again; where all places of the
-/// server are taken, the connection that was there first makes room.
-struct Clients {
-    most: usize,
-    open: Mutex<HashMap<IpAddr, usize>>,
+/// Takes the mail of a connection, whose place hears how far the session is.
+struct Watched<R> {
+    receiver: R,
+    place: Arc<Place>,
 }
 
-impl Clients {
-    /// Counts a connection of a client; `None` when it has all it may.
-    fn take(of: &Arc<Self>, client: IpAddr) -> Option<OfClient> {
-        let mut open = of.lock();
-        let count = open.entry(client).or_default();
-        if *count >= of.most {
-            return None;
-        }
-        *count += 1;
-        Some(OfClient { of: Arc::clone(of), client })
+impl<R: Receiver> Receiver for Watched<R> {
+    fn recipient(&self, envelope: &Envelope, recipient: &Path) -> impl Future<Output = Verdict> + Send {
+        self.receiver.recipient(envelope, recipient)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn message(&self, envelope: Envelope, content: Vec<u8>) -> impl Future<Output = Verdict> + Send {
+        self.receiver.message(envelope, content)
     }
-}
 
-/// A connection of a client, which counts until this is dropped.
-struct OfClient {
-    of: Arc<Clients>,
-    client: IpAddr,
-}
-
-impl Drop for OfClient {
-    fn drop(&mut self) {
-        let mut open = self.of.lock();
-        if let Some(count) = open.get_mut(&self.client) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.client);
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn connections_are_counted_by_client() {
-        let clients = Arc::new(Clients { most: 2, open: Mutex::default() });
-        let [one, other]: [IpAddr; 2] = ["192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap()];
-        let first = Clients::take(&clients, one).unwrap();
-        let _second = Clients::take(&clients, one).unwrap();
-        assert!(Clients::take(&clients, one).is_none());
-        let third = Clients::take(&clients, other).unwrap();
-        drop((first, third));
-        assert!(Clients::take(&clients, one).is_some());
-        assert_eq!(clients.lock().len(), 1);
+    fn reached(&self, stage: Stage) {
+        self.place.reached(stage);
     }
 }

@@ -1,9 +1,10 @@
 //! A mail server that brings a message to the service under test.
 
 use std::io::{Error, ErrorKind, Result};
+use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 /// A session with the service's own SMTP server.
 #[derive(Debug)]
@@ -27,9 +28,21 @@ impl MailIn {
 
     /// Connects to a port of 127.0.0.1, and says nothing: the greeting, empty when the connection has ended.
     pub async fn greeted(port: u16) -> Result<(Self, String)> {
-        let mut session = Self(BufReader::new(TcpStream::connect(("127.0.0.1", port)).await?));
+        Ok(Self::hear(TcpStream::connect(("127.0.0.1", port)).await?).await)
+    }
+
+    /// The same from another address of this machine, such as 127.0.0.2.
+    pub async fn greeted_from(client: [u8; 4], port: u16) -> Result<(Self, String)> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::from((client, 0)))?;
+        let stream = socket.connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
+        Ok(Self::hear(stream).await)
+    }
+
+    async fn hear(stream: TcpStream) -> (Self, String) {
+        let mut session = Self(BufReader::new(stream));
         let greeting = session.reply().await;
-        Ok((session, greeting))
+        (session, greeting)
     }
 
     /// Says a command; the last line of the reply.

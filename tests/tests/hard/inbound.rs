@@ -2,7 +2,6 @@
 //! reports.
 
 use std::io::Result;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,8 +13,6 @@ use mailwright_testkit::{App, AppBuilder, Engine, both_engines, one_engine};
 use mailwright_tests::random::Random;
 use mailwright_tests::{inline, send_ok, sized, text, with};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 /// The domain that bounces return to.
@@ -52,23 +49,12 @@ fn dsn(words: &str) -> String {
     )
 }
 
-/// A connection from an address of this machine, and its greeting.
-async fn connect_from(client: [u8; 4], port: u16) -> Result<(BufReader<TcpStream>, String)> {
-    let socket = TcpSocket::new_v4()?;
-    socket.bind(SocketAddr::from((Ipv4Addr::from(client), 0)))?;
-    let stream = socket.connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
-    let mut stream = BufReader::new(stream);
-    let mut greeting = String::new();
-    stream.read_line(&mut greeting).await?;
-    Ok((stream, greeting))
-}
-
 /// A report is taken at once, and a request is answered at once.
 async fn assert_quick(app: &App, inbound: u16, to: &str) {
     let began = Instant::now();
-    let (mut stream, greeting) = connect_from([127, 0, 0, 2], inbound).await.expect("a connection");
+    let (mut session, greeting) = MailIn::greeted_from([127, 0, 0, 2], inbound).await.expect("a connection");
     assert!(greeting.starts_with("220 "), "{greeting}");
-    stream.write_all(b"EHLO mx.test\r\nQUIT\r\n").await.expect("the service reads");
+    session.raw(b"EHLO mx.test\r\nQUIT\r\n").await;
     let mut session = MailIn::connect(inbound).await;
     let reply = session.deliver(to, &dsn(to)).await;
     assert!(reply.starts_with("250"), "{reply}");
@@ -81,7 +67,7 @@ async fn assert_quick(app: &App, inbound: u16, to: &str) {
 }
 
 one_engine! {
-    /// Where all places are taken, the connection that was there first makes room.
+    /// Where all places are taken, one of the network that has the most of them makes room.
     async fn connections_that_take_all_places_stop_nobody(engine: Engine) {
         const MOST: usize = 40;
         let server = ScriptedServer::start(|_, _| Answer::Accept).await;
@@ -181,17 +167,17 @@ one_engine! {
             .await;
         let mut held = Vec::new();
         for _ in 0..5 {
-            let (stream, greeting) = connect_from([127, 0, 0, 3], inbound).await.expect("a connection");
+            let (session, greeting) = MailIn::greeted_from([127, 0, 0, 3], inbound).await.expect("a connection");
             assert!(greeting.starts_with("220 "), "{greeting}");
-            held.push(stream);
+            held.push(session);
         }
-        let (_, greeting) = connect_from([127, 0, 0, 3], inbound).await.expect("a connection");
+        let (_, greeting) = MailIn::greeted_from([127, 0, 0, 3], inbound).await.expect("a connection");
         assert!(greeting.starts_with("421 "), "{greeting}");
-        let (_, greeting) = connect_from([127, 0, 0, 4], inbound).await.expect("a connection");
+        let (_, greeting) = MailIn::greeted_from([127, 0, 0, 4], inbound).await.expect("a connection");
         assert!(greeting.starts_with("220 "), "{greeting}");
         held.pop();
         app.eventually("its place is free again", async || {
-            let (_, greeting) = connect_from([127, 0, 0, 3], inbound).await.ok()?;
+            let (_, greeting) = MailIn::greeted_from([127, 0, 0, 3], inbound).await.ok()?;
             greeting.starts_with("220 ").then_some(())
         })
         .await;

@@ -17,6 +17,7 @@ use super::config::{Config, Timeouts};
 use super::envelope::Envelope;
 use super::reply::{Refusal, Verdict};
 use super::session::{End, Session, Step};
+use super::stage::Stage;
 use super::stream::Stream;
 
 /// Who the messages are for. Both futures are dropped after [`Timeouts::verdict`], and the client is told to try again:
@@ -28,6 +29,9 @@ pub trait Receiver {
     /// Takes a message: `content` is header and body with CRLF, without a line `Received` of ours
     /// ([`Envelope::received`]).
     fn message(&self, envelope: Envelope, content: Vec<u8>) -> impl Future<Output = Verdict> + Send;
+
+    /// Told how far the session is, each time that this has changed.
+    fn reached(&self, _: Stage) {}
 }
 
 /// What became of a session.
@@ -43,8 +47,10 @@ pub struct Summary {
 
 /// Speaks SMTP as a server with the client at `client`, until the session ends. STARTTLS is offered with `tls`.
 ///
-/// When `shutdown` resolves, the session ends after the command that is being obeyed (421); a message that is being
-/// received has [`Timeouts::grace`]. Every wait is bounded by [`Timeouts`]. Dropping the future breaks the connection.
+/// When `ends` resolves, the session ends after the command that is being obeyed (421). With [`End::ShutDown`] a
+/// message that is being received has [`Timeouts::grace`]. With [`End::NoRoom`] it has no time more, and the connection
+/// is closed without waiting for the client. Every wait is bounded by [`Timeouts`]. Dropping the future breaks the
+/// connection.
 ///
 /// A session that waits holds about a kilobyte, and what the stream itself holds.
 pub async fn serve<S, R>(
@@ -53,7 +59,7 @@ pub async fn serve<S, R>(
     config: Arc<Config>,
     tls: Option<TlsAcceptor>,
     receiver: &R,
-    shutdown: impl Future<Output = ()>,
+    ends: impl Future<Output = End>,
 ) -> Summary
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -64,12 +70,13 @@ where
         stream: Stream::Plain(stream),
         timeouts: config.timeouts,
         session: Session::new(config, client, tls.is_some()),
+        stage: Stage::Connected,
         began: now,
         replied: now,
         content: None,
         grace: None,
     };
-    let end = connection.run(tls, receiver, pin!(shutdown)).await;
+    let end = connection.run(tls, receiver, pin!(ends)).await;
     let session = &connection.session;
     Summary { messages: session.messages(), tls: session.envelope().tls.is_some(), end }
 }
@@ -89,6 +96,8 @@ struct Connection<S> {
     stream: Stream<S>,
     timeouts: Timeouts,
     session: Session,
+    /// What the receiver was told last.
+    stage: Stage,
     began: Instant,
     /// The last reply, from which on the client's time for a command counts.
     replied: Instant,
@@ -111,7 +120,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         &mut self,
         tls: Option<TlsAcceptor>,
         receiver: &R,
-        mut shutdown: Pin<&mut impl Future<Output = ()>>,
+        mut ends: Pin<&mut impl Future<Output = End>>,
     ) -> End {
         // who says nothing now, as it should be, is greeted
         if let Ok(Err(end)) = timeout(self.timeouts.greeting, self.read()).await {
@@ -119,7 +128,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         self.replied = Instant::now();
         loop {
-            match self.session.step() {
+            match self.next_step(receiver) {
                 Step::Reply(bytes) => {
                     if let Err(error) = self.stream.write(&bytes, self.timeouts.write).await {
                         return end_of(&error);
@@ -129,7 +138,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     self.content = None;
                 }
                 Step::NeedsInput => {
-                    if let Err(end) = self.wait(shutdown.as_mut()).await {
+                    if let Err(end) = self.wait(ends.as_mut()).await {
                         return end;
                     }
                 }
@@ -152,15 +161,31 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     self.replied = Instant::now();
                 }
                 Step::Close => {
-                    self.stream.close().await;
-                    return self.session.end().unwrap_or(End::Gone);
+                    let end = self.session.end().unwrap_or(End::Gone);
+                    if end == End::NoRoom {
+                        self.stream.close_at_once().await;
+                    } else {
+                        self.stream.close().await;
+                    }
+                    return end;
                 }
             }
         }
     }
 
-    /// Waits for the client, for the end of its time, or for the shutdown: whatever comes, the session knows of it.
-    async fn wait(&mut self, shutdown: Pin<&mut impl Future<Output = ()>>) -> Result<(), End> {
+    /// The next step of the session. The receiver is told how far it is.
+    fn next_step<R: Receiver>(&mut self, receiver: &R) -> Step {
+        let step = self.session.step();
+        let stage = self.session.stage();
+        if stage != self.stage {
+            self.stage = stage;
+            receiver.reached(stage);
+        }
+        step
+    }
+
+    /// Waits for the client, for the end of its time, or for the order to end: whatever comes, the session knows of it.
+    async fn wait(&mut self, ends: Pin<&mut impl Future<Output = End>>) -> Result<(), End> {
         let now = Instant::now();
         let deadline = self.deadline(now);
         // a client that always has something to say does not get more time for it
@@ -171,10 +196,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let is_running = self.grace.is_none();
         tokio::select! {
             biased;
-            () = shutdown, if is_running => {
-                self.session.stop(End::ShutDown);
-                self.grace = Some(Instant::now() + self.timeouts.grace);
-            }
+            end = ends, if is_running => self.told_to_end(end),
             read = timeout_at(deadline, self.read()) => match read {
                 Ok(result) => {
                     result?;
@@ -186,6 +208,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             },
         }
         Ok(())
+    }
+
+    /// Whoever has the connection wants it to end.
+    fn told_to_end(&mut self, end: End) {
+        if end == End::ShutDown {
+            self.session.stop(end);
+            self.grace = Some(Instant::now() + self.timeouts.grace);
+        } else {
+            self.session.break_off(end);
+        }
     }
 
     /// When the wait for input ends.

@@ -18,6 +18,7 @@ mod content;
 mod envelope;
 mod reply;
 mod session;
+mod stage;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -28,3 +29,4 @@ pub use connection::{Receiver, Summary, refuse, serve};
 pub use envelope::{Body, Envelope};
 pub use reply::{Refusal, Verdict};
 pub use session::{End, Session, Step};
+pub use stage::Stage;

@@ -16,6 +16,7 @@ const GROUP: usize = 4096;
 
 const EARLY: Refusal = Refusal::fixed(554, (5, 0), "You talk before you are greeted");
 const SHUTTING_DOWN: Refusal = Refusal::fixed(421, (3, 2), "The server is shutting down");
+const TOO_BUSY: Refusal = Refusal::fixed(421, (3, 2), "Too busy, try again later");
 const TIMED_OUT: Refusal = Refusal::fixed(421, (4, 2), "It takes too long");
 const LATER: Refusal = Refusal::fixed(451, (3, 0), "Try again later");
 const TOO_MANY_ERRORS: Refusal = Refusal::fixed(421, (7, 0), "Too many errors");
@@ -35,6 +36,8 @@ mailwright_core::names! {
         Handshake = "handshake",
         /// The server shuts down.
         ShutDown = "shut-down",
+        /// The place of the connection is given to another client.
+        NoRoom = "no-room",
     }
 }
 
@@ -189,14 +192,18 @@ impl Session {
     }
 
     /// Ends the session before the next command, with 421; a message that is being received may be completed. `end`
-    /// says why: [`End::ShutDown`], or else the time is over.
+    /// says why: [`End::ShutDown`], [`End::NoRoom`], or else the time is over.
     pub fn stop(&mut self, end: End) {
         self.stops.get_or_insert(end);
     }
 
     /// Ends the session now, with 421, even while a message is being received. `end` as for [`Session::stop`].
     pub fn break_off(&mut self, end: End) {
-        let why = if end == End::ShutDown { &SHUTTING_DOWN } else { &TIMED_OUT };
+        let why = match end {
+            End::ShutDown => &SHUTTING_DOWN,
+            End::NoRoom => &TOO_BUSY,
+            _ => &TIMED_OUT,
+        };
         self.close(why, end);
     }
 

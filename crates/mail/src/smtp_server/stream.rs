@@ -77,11 +77,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
     pub(super) async fn close(&mut self) {
         // who does not take part in the farewell is closed on all the same
         let _ = timeout(FAREWELL, async {
-            match self {
-                Self::Plain(stream) => stream.shutdown().await?,
-                Self::Tls(stream) => stream.shutdown().await?,
-                Self::Gone => return Ok(()),
-            }
+            self.shut_down().await?;
             let mut left = MOST_LEFT;
             while left > 0 {
                 match std::future::poll_fn(|cx| self.poll_read(cx, |_| {})).await? {
@@ -92,5 +88,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
             Ok::<_, io::Error>(())
         })
         .await;
+    }
+
+    /// Closes after the last reply, without waiting for the client to do so.
+    pub(super) async fn close_at_once(&mut self) {
+        let _ = timeout(FAREWELL, self.shut_down()).await;
+    }
+
+    async fn shut_down(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.shutdown().await,
+            Self::Tls(stream) => stream.shutdown().await,
+            Self::Gone => Ok(()),
+        }
     }
 }

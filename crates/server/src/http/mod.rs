@@ -29,7 +29,8 @@ use self::beyond::Seats;
 pub(crate) use self::connection::Bounds;
 use self::connection::{Conditions, Seat};
 pub(crate) use self::limits::{Limits, connections, inbound_connections, raise_open_files};
-pub(crate) use self::places::{Places, network};
+use self::places::Places;
+pub(crate) use self::places::network;
 
 /// The answer to a client that gets not even a seat beyond the cap.
 const TURNED_AWAY: &[u8] =

@@ -18,7 +18,7 @@ const MOST_LEAVING: usize = 32;
 
 /// The places, and who has them.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(super) struct Places {
     most: usize,
     per_client: Option<usize>,
     taken: Mutex<Taken>,
@@ -71,7 +71,7 @@ fn next_of(waiting: &Waiting) -> Option<u64> {
 }
 
 impl Places {
-    pub(crate) fn new(most: usize, per_client: Option<usize>) -> Self {
+    pub(super) fn new(most: usize, per_client: Option<usize>) -> Self {
         Self { most, per_client, taken: Mutex::default(), gone: Notify::new() }
     }
 
@@ -88,7 +88,7 @@ impl Places {
     }
 
     /// A place for a connection from an address, if need be that of a connection that only waits.
-    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let client = network(address);
         let mut taken = self.taken();
         let has = taken.clients.get(&client).map_or(0, |of| of.open);
@@ -180,7 +180,7 @@ impl Taken {
 
 /// A place that a connection has. Dropping it gives it back.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(super) struct Place {
     places: Arc<Places>,
     id: u64,
     leave: Arc<Notify>,
@@ -188,7 +188,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// Whether somebody else needs the place: then a connection that waits is to be closed.
-    pub(crate) async fn is_needed(&self) {
+    pub(super) async fn is_needed(&self) {
         self.leave.notified().await;
     }
 

@@ -1,6 +1,7 @@
 //! Mail that comes in for sender domains: by SMTP and by notifications of a provider, and reports about these domains.
 
 mod answers;
+mod crowd;
 mod dmarc;
 mod domains;
 mod files;

@@ -260,18 +260,18 @@ async fn a_client_that_does_not_read_is_left() {
     assert_eq!(within(client.server).await.unwrap().end, End::TimedOut);
 }
 
-async fn told(mut shutdown: watch::Receiver<bool>) {
+async fn told(mut orders: watch::Receiver<Option<End>>) -> End {
     // who cannot tell any more has shut down
-    let _ = shutdown.wait_for(|is_over| *is_over).await;
+    orders.wait_for(Option::is_some).await.ok().and_then(|end| *end).unwrap_or(End::ShutDown)
 }
 
 #[tokio::test]
 async fn a_shutdown_ends_sessions_between_commands() {
-    let (shutdown, receiver) = watch::channel(false);
+    let (orders, receiver) = watch::channel(None);
     let mut client = connect_until(config(), None, told(receiver));
     client.hear(220).await;
     client.ask("EHLO client.test\r\n", 250).await;
-    shutdown.send_replace(true);
+    orders.send_replace(Some(End::ShutDown));
     let (last, summary) = client.end().await;
     assert_eq!((last.as_str(), summary.end), ("421 4.3.2 The server is shutting down\r\n", End::ShutDown));
 }
@@ -279,19 +279,38 @@ async fn a_shutdown_ends_sessions_between_commands() {
 #[tokio::test]
 async fn a_shutdown_lets_a_message_come_to_its_end() {
     for is_slow in [false, true] {
-        let (shutdown, receiver) = watch::channel(false);
+        let (orders, receiver) = watch::channel(None);
         let grace = if is_slow { SHORT } else { Duration::from_secs(20) };
         let mut client = connect_until(with(|config| config.timeouts.grace = grace), None, told(receiver));
         client.hear(220).await;
         client.begin().await;
         client.say("half a message\r\n").await;
-        shutdown.send_replace(true);
+        orders.send_replace(Some(End::ShutDown));
         if !is_slow {
             client.ask("and the rest\r\n.\r\n", 250).await;
         }
         let (last, summary) = client.end().await;
         assert_eq!(last, "421 4.3.2 The server is shutting down\r\n");
         assert_eq!((summary.end, summary.messages), (End::ShutDown, u32::from(!is_slow)));
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_makes_room_hears_why_and_is_not_waited_for() {
+    // a message that is being received has no time more
+    for begin in [false, true] {
+        let (orders, receiver) = watch::channel(None);
+        let mut client = connect_until(config(), None, told(receiver));
+        client.hear(220).await;
+        if begin {
+            client.begin().await;
+            client.say("half a message\r\n").await;
+        }
+        orders.send_replace(Some(End::NoRoom));
+        assert_eq!(client.hear(421).await, "421 4.3.2 Too busy, try again later\r\n");
+        // it ends although the client does not close
+        let summary = within(client.server).await.unwrap();
+        assert_eq!((summary.end, summary.messages), (End::NoRoom, 0));
     }
 }
 

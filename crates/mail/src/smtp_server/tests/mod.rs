@@ -5,3 +5,4 @@ mod dialogues;
 mod network;
 mod player;
 mod properties;
+mod stages;

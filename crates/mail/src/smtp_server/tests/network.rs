@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
 use super::player::{Message, verdict_on_message, verdict_on_recipient};
-use crate::smtp_server::{Config, Envelope, Path, Receiver, Summary, Verdict, serve};
+use crate::smtp_server::{Config, End, Envelope, Path, Receiver, Summary, Verdict, serve};
 
 /// Takes what comes, and keeps it.
 #[derive(Clone, Default)]
@@ -44,14 +44,14 @@ pub(super) fn connect(config: Config, tls: Option<TlsAcceptor>) -> Client<Duplex
 pub(super) fn connect_until(
     config: Config,
     tls: Option<TlsAcceptor>,
-    shutdown: impl Future<Output = ()> + Send + 'static,
+    ends: impl Future<Output = End> + Send + 'static,
 ) -> Client<DuplexStream> {
     let (stream, theirs) = duplex(1024);
     let mailbox = Mailbox::default();
     let receiver = mailbox.clone();
     let address = "192.0.2.1".parse().unwrap();
     let server =
-        tokio::spawn(async move { serve(theirs, address, Arc::new(config), tls, &receiver, shutdown).await });
+        tokio::spawn(async move { serve(theirs, address, Arc::new(config), tls, &receiver, ends).await });
     Client { stream, server, mailbox }
 }
 

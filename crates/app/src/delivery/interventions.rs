@@ -46,7 +46,7 @@ impl Known {
         Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Those whose mail is to be looked for: they have ended, or give mail up.
+    /// Those whose mail is to be looked for: they have ended, give mail up, or have it leave by another transport.
     pub(super) fn open(&self) -> Arc<Vec<Intervention>> {
         Arc::clone(&self.open.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -57,7 +57,7 @@ impl Known {
     }
 
     fn put(&self, all: Vec<Intervention>) {
-        let is_open = |one: &&Intervention| one.ended_at.is_some() || one.kind == InterventionKind::Expire;
+        let is_open = |one: &&Intervention| one.ended_at.is_some() || one.kind != InterventionKind::Pause;
         let open = all.iter().filter(is_open).cloned().collect();
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(open);
         *self.in_force.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Interventions::new(all));
@@ -119,8 +119,8 @@ impl Delivery {
         }
         let now = self.now();
         let open = self.interventions.open();
-        let over =
-            open.iter().filter(|one| one.ended_at.is_none() && now.since(one.created_at) >= EXPIRES_FOR);
+        let expires = |one: &&Intervention| one.kind == InterventionKind::Expire && one.ended_at.is_none();
+        let over = open.iter().filter(expires).filter(|one| now.since(one.created_at) >= EXPIRES_FOR);
         for id in over.map(|one| one.id) {
             self.app.0.db.write(body!(async |tx| store::end(tx, id, now).await)).await?;
         }

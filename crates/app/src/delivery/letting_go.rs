@@ -1,4 +1,5 @@
-//! Lets mail go that waited for an intervention which has ended, and finds the mail that one gives up.
+//! Lets mail go that waited for an intervention which has ended, and finds the mail that one gives up, or has leave by
+//! another transport: it may wait for a server that takes none.
 //!
 //! A pause may have had a million mails wait. They are made due [`PORTION`] in a transaction, and after each the next
 //! intervention has its turn: the end of a small one does not wait for that of a large one. What is wanted is looked at
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use mailwright_core::email::Lane;
 use mailwright_core::ids::{InterventionId, ProjectNumber};
-use mailwright_core::intervention::Intervention;
+use mailwright_core::intervention::{Intervention, InterventionKind};
 use mailwright_core::time::Timestamp;
 use mailwright_store::delivery::intervention as store;
 use mailwright_store::sending::email;
@@ -31,6 +32,9 @@ const LOOK: Duration = Duration::from_secs(1);
 const ENDING: Duration = Duration::from_secs(10);
 /// Mails that are made due in one transaction: it keeps others from writing for some hundredths of a second.
 const PORTION: i64 = 250;
+/// Portions of a project that are made due to leave by another transport. The rest leaves by it when it is due: where that
+/// transport takes none either, the same mails would be made due again and again.
+const MOST_REROUTED: u32 = 40;
 
 /// Starts the task that lets mail go.
 pub(super) fn start(delivery: &Arc<Delivery>) {
@@ -80,11 +84,13 @@ impl Work for LettingGo {
 /// A look at the projects with mail of an intervention, one after the other.
 #[derive(Debug, Clone, Copy)]
 struct Look {
-    /// Whether it lets mail go, rather than finding mail that is given up.
+    /// Whether it lets mail go, rather than finding mail that is given up or rerouted.
     lets_go: bool,
     began: Timestamp,
     /// The last project whose mail is due by now.
     after: ProjectNumber,
+    /// Portions of the next one that are.
+    portions: u32,
     /// Whether that was the last one.
     is_over: bool,
 }
@@ -100,7 +106,13 @@ struct Portion {
 
 impl Look {
     fn new(at: &Intervention, now: Timestamp) -> Self {
-        Self { lets_go: at.ended_at.is_some(), began: now, after: ProjectNumber(-1), is_over: false }
+        Self {
+            lets_go: at.ended_at.is_some(),
+            began: now,
+            after: ProjectNumber(-1),
+            portions: 0,
+            is_over: false,
+        }
     }
 
     /// Makes some mail due. An intervention that has ended is forgotten once all its mail is.
@@ -130,9 +142,11 @@ impl Look {
             let count = email::make_due(tx, project, domain.as_deref(), before, PORTION, now).await?;
             Ok((count, count < PORTION as u64))
         }));
-        let (count, is_all) = made.await?;
+        let (count, mut is_all) = made.await?;
+        self.portions += 1;
+        is_all |= !lets_go && of.kind == InterventionKind::Reroute && self.portions >= MOST_REROUTED;
         if is_all {
-            self.after = project;
+            (self.after, self.portions) = (project, 0);
         }
         // of mail that another transaction holds, none was made due: that is tried again with the next look
         Ok(Portion { due: (count > 0).then_some(project), is_more: is_all || count > 0 })
@@ -177,7 +191,7 @@ impl Look {
 #[cfg(test)]
 mod tests {
     use mailwright_core::ids::EmailId;
-    use mailwright_core::intervention::{InterventionKind, Scope};
+    use mailwright_core::intervention::Scope;
     use mailwright_store::database::migrate;
     use mailwright_store::delivery::intervention::Paused;
     use mailwright_store::sending::email::ClaimRef;

@@ -280,9 +280,9 @@ impl Delivery {
             return Err(Shut { wait, why: why(), kind: Kind::Outage });
         }
         if let Way::Direct(direct) = &outlet.way
-            && let Some(wait) = direct.is_blocked(destination, self.now())
+            && let Some((wait, why)) = direct.is_blocked(destination, self.now())
         {
-            return Err(Shut { wait, why: why(), kind: Kind::Blocked });
+            return Err(Shut { wait, why, kind: Kind::Blocked });
         }
         self.subjects_of(outlet, mail, lane)
     }

@@ -73,10 +73,10 @@ both_engines! {
         send_to_many(&world.app, "c", 4).await.assert_status(200);
         world.app.advance(OVER_A_MINUTE).await;
         world.eventually_metered("cus_acme", 2).await;
-        world.app.advance(Duration::from_hours(1)).await;
-        assert_eq!(world.payments.units("cus_acme"), 2);
         let used = world.limits().await;
         assert_eq!(used["transactional"]["usage"], json!(9));
+        world.app.advance(Duration::from_hours(1)).await;
+        assert_eq!(world.payments.units("cus_acme"), 2);
         world.assert_good();
     }
 }

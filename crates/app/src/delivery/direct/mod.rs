@@ -57,6 +57,7 @@ use super::Delivery;
 use super::flows::Destination;
 use super::next_hop::NextHop;
 use crate::background::tasks::Tasks;
+use explained::explained;
 use hand_out::HandOut;
 use look_ups::LookUps;
 use path::{Found, Need, NoWay};
@@ -173,9 +174,13 @@ impl Direct {
         self.config.source_name()
     }
 
-    /// For how long the site of a destination blocks us, as far as is known.
-    pub(super) fn is_blocked(&self, destination: Destination, now: Timestamp) -> Option<Duration> {
-        self.sites().blocked_until(destination, now).map(|until| until.since(now))
+    /// For how long the site of a destination blocks us, as far as is known, and in a sentence why mail waits.
+    pub(super) fn is_blocked(&self, destination: Destination, now: Timestamp) -> Option<(Duration, String)> {
+        let mut sites = self.sites();
+        let until = sites.blocked_until(destination, now)?;
+        let name = Arc::clone(&sites.path(destination)?.site);
+        let why = explained(&name, &sites.site(&name)?.why(now));
+        Some((until.since(now), why))
     }
 
     /// The site of a destination, where it is known.

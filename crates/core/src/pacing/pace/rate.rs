@@ -13,9 +13,10 @@ const MOST: u32 = 1_000;
 pub(super) const FIRST: u32 = 5;
 /// The slowest rate, in mails a minute.
 const SLOWEST: f64 = 1.0;
-/// A site that took fewer in a minute before it throttled first says little about how many it takes: it begins with half
-/// of this. One that is restarted, or that refuses the very first mail, would be brought one a minute otherwise.
-const FEW: f64 = 20.0;
+/// A site that took fewer in the minute before it throttled first says little about how many it takes: one that is
+/// restarted refuses the very first mail, and would be brought one a minute from then on. It begins with half of `GUESS`.
+const FEW: f64 = 5.0;
+const GUESS: f64 = 20.0;
 /// Seconds of the rate that may be saved up, beside one mail: a little more than those between two grants.
 const BURST_SECONDS: f64 = 6.0;
 /// How often a rate grows, and by what.
@@ -169,7 +170,7 @@ impl Rate {
     /// Halves the rate. `is_full` says that what was taken in the last minute is as much as the site takes in one.
     pub(super) fn halve(&mut self, is_full: bool, now: Timestamp) {
         let lately = self.lately(now).max(SLOWEST);
-        let rate = self.learnt.unwrap_or(lately.max(FEW));
+        let rate = self.learnt.unwrap_or(if lately < FEW { GUESS } else { lately });
         let says_much = if self.learnt.is_none() { lately >= FEW } else { lately >= rate / 2.0 };
         // a source that hardly sent was not refused for its rate
         if is_full && says_much {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the engines are told apart: what they are asked differs by more than a fragment of `dialect.rs`.
+/// Where the engines are told apart: what they are asked differs by more than a fragment of `dialect/`.
 const ENGINES: [(&str, &str); 22] = [
     ("store/src/database/db.rs", "it opens them"),
     ("store/src/database/tx/read.rs", "it speaks to them"),

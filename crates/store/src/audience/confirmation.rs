@@ -7,6 +7,7 @@ use mailwright_core::ids::{ContactId, ProjectNumber, TopicId};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
+use crate::database::dialect::Sql;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
@@ -130,12 +131,15 @@ pub async fn of_contact(rx: &Rx<'_>, project: ProjectNumber, contact: ContactId)
 /// The projects with requests whose mails are due. It goes from one project to the next in the index.
 pub async fn due_projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     rx.all(
-        "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
+        Sql::Either {
+whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
          (select c.project_id from confirmations c where c.project_id > w.project_id and c.due_at is not null \
          order by c.project_id, c.due_at limit 1) from waiting w where w.project_id is not null) \
          select w.project_id from waiting w where w.project_id > 0 \
          and (select c.due_at from confirmations c where c.project_id = w.project_id and c.due_at is not null \
          order by c.due_at limit 1) <= $1",
+divided: "select distinct project_id from confirmations where due_at <= $1",
+},
         args![now],
         |r| r.get(0),
     )

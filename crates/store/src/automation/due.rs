@@ -5,6 +5,7 @@ use mailwright_core::time::Timestamp;
 
 use super::signal;
 use crate::args;
+use crate::database::dialect::Sql;
 use crate::database::error::Result;
 use crate::database::tx::Rx;
 use crate::database::value::Arg;
@@ -14,7 +15,8 @@ use crate::database::value::Arg;
 pub async fn projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let mut projects = rx
         .all(
-            "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
+            Sql::Either {
+whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
              (select x.project_id from workflow_executions x where x.project_id > w.project_id and x.due_at is not null \
              order by x.project_id, x.bulk, x.due_at limit 1) from waiting w where w.project_id is not null) \
              select w.project_id from waiting w where w.project_id > 0 \
@@ -22,16 +24,21 @@ pub async fn projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>>
              and x.due_at is not null order by x.due_at limit 1) <= $1 \
              or (select x.due_at from workflow_executions x where x.project_id = w.project_id and x.bulk = $3 \
              and x.due_at is not null order by x.due_at limit 1) <= $1)",
+divided: "select distinct project_id from workflow_executions where due_at <= $1 and bulk in ($2, $3)",
+},
             args![now, false, true],
             |r| r.get::<ProjectNumber>(0),
         )
         .await?;
     let told = rx
         .all(
-            "with recursive told(project_id) as (select cast(0 as {int}) union all select \
+            Sql::Either {
+                whole: "with recursive told(project_id) as (select cast(0 as {int}) union all select \
              (select s.project_id from workflow_signals s where s.project_id > t.project_id \
              order by s.project_id limit 1) from told t where t.project_id is not null) \
              select t.project_id from told t where t.project_id > 0",
+                divided: "select distinct project_id from workflow_signals",
+            },
             &[],
             |r| r.get::<ProjectNumber>(0),
         )

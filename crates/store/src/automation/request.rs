@@ -11,6 +11,7 @@ use mailwright_core::workflow::world::Answered;
 
 use super::signal::{self, News, Signal};
 use crate::args;
+use crate::database::dialect::Sql;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
@@ -117,11 +118,14 @@ fn read(row: &Row<'_>) -> Result<Claimed> {
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let due = rx
         .all(
-        "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
+        Sql::Either {
+whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
          (select q.project_id from workflow_requests q where q.project_id > w.project_id \
          order by q.project_id limit 1) from waiting w where w.project_id is not null) \
          select w.project_id from waiting w where w.project_id > 0 and (select q.due_at from workflow_requests q \
          where q.project_id = w.project_id order by q.due_at limit 1) <= $1",
+divided: "select distinct project_id from workflow_requests where due_at <= $1",
+},
         args![now],
         |r| r.get(0),
     )

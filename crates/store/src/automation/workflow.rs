@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use super::row::{GRAPH, graph, graph_json, optional};
 use super::version;
 use crate::args;
+use crate::database::dialect::Sql;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
@@ -53,11 +54,14 @@ pub async fn due_schedules(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<(ProjectNu
     const AT_ONCE: i64 = 100;
     let projects = rx
         .all(
-            "with recursive planned(project_id) as (select cast(0 as {int}) union all select \
+            Sql::Either {
+whole: "with recursive planned(project_id) as (select cast(0 as {int}) union all select \
              (select w.project_id from workflows w where w.project_id > p.project_id and w.next_at is not null \
              order by w.project_id, w.next_at limit 1) from planned p where p.project_id is not null) \
              select p.project_id from planned p where p.project_id > 0 and (select w.next_at from workflows w \
              where w.project_id = p.project_id and w.next_at is not null order by w.next_at limit 1) <= $1",
+divided: "select distinct project_id from workflows where next_at <= $1",
+},
             args![now],
             |r| r.get::<ProjectNumber>(0),
         )

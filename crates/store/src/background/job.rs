@@ -13,9 +13,11 @@ use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::args;
+use crate::database::dialect::Sql;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
+use crate::project;
 
 /// How many finished jobs of a project are kept.
 pub const KEPT: i64 = 100;
@@ -72,13 +74,18 @@ pub async fn unfinished_of(rx: &Rx<'_>, project: ProjectNumber, kind: JobKind) -
 
 /// The projects whose next job is due.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
-    rx.all(
-        "select p.number from projects p where p.disabled_at is null and (select j.due_at from jobs j \
-         where j.project_id = p.number and j.due_at is not null order by j.id limit 1) <= $1",
-        args![now],
-        |r| r.get(0),
-    )
-    .await
+    let due = rx
+        .all(
+            Sql::Either {
+                whole: "select p.number from projects p where p.disabled_at is null and (select j.due_at from jobs j \
+                        where j.project_id = p.number and j.due_at is not null order by j.id limit 1) <= $1",
+                divided: "select distinct project_id from jobs where due_at <= $1",
+            },
+            args![now],
+            |r| r.get(0),
+        )
+        .await?;
+    project::enabled(rx, due).await
 }
 
 /// A job that this process may work on until its lease ends.

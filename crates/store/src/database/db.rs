@@ -52,7 +52,6 @@ pub enum Door {
 
 /// How long a database is kept from being closed by whoever else has a handle.
 const CLOSING: Duration = Duration::from_secs(2);
-/// How often is looked whether somebody has.
 const CLOSING_PAUSE: Duration = Duration::from_millis(5);
 /// How long a write that is tried again later waits for what another transaction holds. Rounds over many projects wait
 /// for each that is held up, one after the other.
@@ -122,6 +121,11 @@ impl Db {
         matches!(*self.engine, Engine::Postgres(_))
     }
 
+    /// Whether the tables are divided by project over several servers, as far as is known.
+    pub(crate) fn is_divided(&self) -> bool {
+        matches!(&*self.engine, Engine::Postgres(engine) if engine.is_divided())
+    }
+
     /// Resolves when a large operation of a coalescer may run; it may until the permit is dropped.
     pub(crate) fn turn_of_large(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
         let large = Arc::clone(&self.large);
@@ -137,9 +141,6 @@ impl Db {
     ///
     /// The body may await nothing but its transaction: on SQLite it runs on the writer thread, where anything else ends
     /// in [`Error::AwaitedOutside`]. That keeps the network out of transactions on both engines.
-    ///
-    /// If it meets a lock of another transaction on PostgreSQL, it gives its connection back and runs again in its
-    /// turn, for up to twenty seconds. All writes that are held up share a quarter of the connections.
     pub async fn write<T, E, F>(&self, body: F) -> Result<T, E>
     where
         T: Send + 'static,

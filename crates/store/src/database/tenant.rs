@@ -137,6 +137,14 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("departures", Retirement::Cascading),
 ];
 
+/// The tables whose rows are found by their project alone: every key and every index of them begins with it.
+pub fn found_by_project() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().filter_map(|(table, retirement)| match retirement {
+        Retirement::Purged(_) | Retirement::Moved(_) | Retirement::WithObjects(_) => Some(*table),
+        Retirement::Following | Retirement::Cascading => None,
+    })
+}
+
 /// The tables that are purged.
 pub(crate) fn purged() -> impl Iterator<Item = (&'static str, Rows)> {
     TABLES.iter().filter_map(|(table, retirement)| match retirement {

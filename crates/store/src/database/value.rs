@@ -60,6 +60,30 @@ impl Arg<'_> {
         }
     }
 
+    /// Some rows of a column; a scalar as it is.
+    pub(crate) fn of_rows(&self, rows: &[usize]) -> Arg<'_> {
+        fn texts<'t>(all: &'t [Option<Cow<'_, str>>], rows: &[usize]) -> Vec<Option<Cow<'t, str>>> {
+            rows.iter().map(|row| all[*row].as_deref().map(Cow::Borrowed)).collect()
+        }
+        match self {
+            Self::Null => Arg::Null,
+            Self::Int(value) => Arg::Int(*value),
+            Self::Bool(value) => Arg::Bool(*value),
+            Self::Text(value) => Arg::Text(Cow::Borrowed(value)),
+            Self::Id(value) => Arg::Id(*value),
+            Self::Json(value) => Arg::Json(Cow::Borrowed(value)),
+            Self::Bytes(value) => Arg::Bytes(Cow::Borrowed(value)),
+            Self::Ints(all) => Arg::Ints(rows.iter().map(|row| all[*row]).collect()),
+            Self::Bools(all) => Arg::Bools(rows.iter().map(|row| all[*row]).collect()),
+            Self::Texts(all) => Arg::Texts(texts(all, rows)),
+            Self::Ids(all) => Arg::Ids(rows.iter().map(|row| all[*row]).collect()),
+            Self::Jsons(all) => Arg::Jsons(texts(all, rows)),
+            Self::Blobs(all) => {
+                Arg::Blobs(rows.iter().map(|row| all[*row].as_deref().map(Cow::Borrowed)).collect())
+            }
+        }
+    }
+
     /// Binds the whole argument (an array becomes the set of an `{in}`).
     pub(crate) fn bind(&self, statement: &mut rusqlite::Statement<'_>, index: usize) -> rusqlite::Result<()> {
         let set: Vec<LiteValue> = match self {

@@ -4,6 +4,7 @@ use mailwright_core::ids::{EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
+use crate::database::dialect::Sql;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
@@ -77,12 +78,15 @@ pub async fn add(tx: &Tx<'_>, project: ProjectNumber, hits: &[NewHit], due_at: T
 /// The projects with hits that are due. It goes from one project to the next in the index.
 pub async fn due_projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     rx.all(
-        "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
+        Sql::Either {
+            whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
          (select h.project_id from hits h where h.project_id > w.project_id and h.due_at is not null \
          order by h.project_id, h.due_at limit 1) from waiting w where w.project_id is not null) \
          select w.project_id from waiting w where w.project_id > 0 \
          and (select h.due_at from hits h where h.project_id = w.project_id and h.due_at is not null \
          order by h.due_at limit 1) <= $1",
+            divided: "select distinct project_id from hits where due_at <= $1",
+        },
         args![now],
         |r| r.get(0),
     )

@@ -7,6 +7,7 @@ use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::args;
+use crate::database::dialect::Sql;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -86,12 +87,15 @@ pub async fn done(tx: &Tx<'_>, project: ProjectNumber, keys: &[Key]) -> Result<(
 /// The projects with news that are due.
 pub async fn due_projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     rx.all(
-        "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
+        Sql::Either {
+whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
          (select n.project_id from news_receipts n where n.project_id > w.project_id and n.due_at is not null \
          order by n.project_id, n.due_at limit 1) from waiting w where w.project_id is not null) \
          select w.project_id from waiting w where w.project_id > 0 \
          and (select n.due_at from news_receipts n where n.project_id = w.project_id and n.due_at is not null \
          order by n.due_at limit 1) <= $1",
+divided: "select distinct project_id from news_receipts where due_at <= $1",
+},
         args![now],
         |r| r.get(0),
     )

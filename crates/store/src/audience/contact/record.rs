@@ -7,6 +7,7 @@ use mailwright_core::contact::Contact;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 
 use crate::args;
+use crate::database::dialect::Sql;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
@@ -114,7 +115,10 @@ pub async fn hold(tx: &Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<
 /// The project of a contact: for public pages, which know the contact's id alone.
 pub async fn project_of(rx: &mut Rx<'_>, id: ContactId) -> Result<Option<ProjectNumber>> {
     rx.optional(
-        "select p.number from projects p join contacts c on c.project_id = p.number and c.id = $1",
+        Sql::Either {
+            whole: "select p.number from projects p join contacts c on c.project_id = p.number and c.id = $1",
+            divided: "select project_id from contacts where id = $1",
+        },
         args![id],
         |r| r.get(0),
     )

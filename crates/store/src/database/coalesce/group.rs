@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use futures_util::stream::{self, StreamExt};
 use mailwright_core::ids::ProjectNumber;
 use tokio::time::Instant;
 
@@ -23,6 +24,8 @@ pub(super) const WAIT: Duration = Duration::from_millis(250);
 pub(super) const BRIEFLY: Duration = Duration::from_millis(20);
 /// How long an operation that runs by itself is tried again while another transaction holds a lock that it needs.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How many projects' operations of a group run at once where each is a transaction of its own.
+const PROJECTS: usize = 8;
 /// Runs one group: one result per operation, in order.
 pub type WriteGroup<O, R> = for<'t> fn(&'t mut Tx<'_>, &'t [O]) -> BoxFuture<'t, Result<Vec<R>>>;
 /// Like [`WriteGroup`] for operations that only read.
@@ -57,7 +60,7 @@ pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
         db.metrics().group(operations.len());
     }
     let operations = Arc::new(operations);
-    let results = run_group(db, &operations, &projects, wait, body).await;
+    let results = run_parts(db, &operations, &projects, wait, body).await;
     let operations = Arc::into_inner(operations).into_iter().flatten().map(Some);
     let mut held_up = Vec::new();
     for ((caller, outcome), operation) in
@@ -75,20 +78,39 @@ pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
     held_up
 }
 
-/// Runs a group, sorted by project. When it fails for a reason that may lie in one of its operations, runs each by
-/// itself, so that an error of one caller does not fail the others. When it meets what another transaction holds, runs
-/// each project's operations by themselves. A group that is too much together is cut into halves.
-pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
+/// Runs a group, sorted by project. Where the tables are divided by project, each project's operations are a transaction
+/// of their own: one over several servers would be committed in two phases.
+async fn run_parts<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: &Arc<Vec<O>>,
     projects: &[ProjectNumber],
     wait: Duration,
     body: Body<O, R>,
 ) -> Vec<Result<R>> {
-    let count = operations.len();
+    let whole = 0..operations.len();
+    if !db.is_divided() || matches!(body, Body::Read(_)) {
+        return run_group(db, operations, projects, whole, wait, body).await;
+    }
+    let parts = by_project(projects, &whole).into_iter();
+    let runs = parts.map(|part| run_group(db, operations, projects, part, wait, body));
+    let results: Vec<_> = stream::iter(runs).buffered(PROJECTS).collect().await;
+    results.into_iter().flatten().collect()
+}
+
+/// Runs a part of a group, sorted by project. When it fails for a reason that may lie in one of its operations, runs each by
+/// itself, so that an error of one caller does not fail the others. When it meets what another transaction holds, runs
+/// each project's operations by themselves. A group that is too much together is cut into halves.
+pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
+    db: &Db,
+    operations: &Arc<Vec<O>>,
+    projects: &[ProjectNumber],
+    whole: Range<usize>,
+    wait: Duration,
+    body: Body<O, R>,
+) -> Vec<Result<R>> {
+    let count = whole.len();
     let mut results = Vec::with_capacity(count);
     // parts that wait, the next one last
-    let whole = 0..count;
     let mut parts = vec![whole];
     // the last project that was held up: its further operations come after those that were
     let mut held_up: Option<(ProjectNumber, Error)> = None;

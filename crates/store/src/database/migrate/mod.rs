@@ -17,6 +17,7 @@
 //! `senders of reports of DMARC` copies two tables, because a key cannot be changed. The first two run in transactions
 //! that do not keep others from reading; reports that come while the last one runs are answered later, and sent again.
 
+mod divide;
 mod list;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -109,6 +110,7 @@ async fn migrate_postgres(
     for step in steps(migrations) {
         applied += usize::from(apply_patiently(session, step, now).await?);
     }
+    divide::divide(session).await?;
     Ok(applied)
 }
 

@@ -39,7 +39,7 @@ impl Apart {
         texts: Arc<Texts>,
         lock_timeout: Duration,
     ) -> Result<Self> {
-        let pool = pool(with_settings(config, Duration::ZERO), tls, 1, &Arc::default())?;
+        let pool = pool(with_settings(config, Duration::ZERO), tls, 1, &Arc::default(), &texts)?;
         let client = connection(&pool).await?;
         client.batch_execute(&format!("set lock_timeout = {}", lock_timeout.as_millis())).await?;
         let liveness = format!(
@@ -49,6 +49,11 @@ impl Apart {
         // older servers do not have it, and some systems cannot do it
         let _ = client.batch_execute(&liveness).await;
         Ok(Self { client, busy: AtomicBool::new(false), texts, tls: tls.clone(), _pool: pool })
+    }
+
+    /// Whether the tables are divided by project.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.texts.is_divided()
     }
 
     /// Runs statements outside a transaction.

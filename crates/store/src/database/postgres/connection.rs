@@ -10,6 +10,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::database::dialect::{FLAVOUR, Texts};
 use crate::database::error::{Error, Result, with_causes};
 use crate::database::slow::{Place, SlowReads};
 
@@ -113,6 +114,7 @@ pub(super) fn pool(
     tls: &MakeRustlsConnect,
     connections: usize,
     fresh: &Arc<Freshness>,
+    texts: &Arc<Texts>,
 ) -> Result<Pool> {
     let manager =
         Manager::from_config(config, tls.clone(), ManagerConfig { recycling_method: RecyclingMethod::Fast });
@@ -123,6 +125,7 @@ pub(super) fn pool(
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(WAIT))
         .create_timeout(Some(WAIT))
+        .post_create(learn_flavour(texts))
         .pre_recycle(fresh.check())
         .post_recycle(forget_old_plans())
         .build()
@@ -136,8 +139,26 @@ pub(super) fn pool_of_slow_reads(
     connections: usize,
     limits: SlowReads,
     fresh: &Arc<Freshness>,
+    texts: &Arc<Texts>,
 ) -> Result<Pool> {
-    pool(with_settings(config, limits.time_limit), tls, connections, fresh)
+    pool(with_settings(config, limits.time_limit), tls, connections, fresh, texts)
+}
+
+/// The first connection asks what kind of server it is, before anything else is asked of it.
+fn learn_flavour(texts: &Arc<Texts>) -> Hook {
+    let texts = Arc::clone(texts);
+    Hook::async_fn(move |client, _| {
+        let texts = Arc::clone(&texts);
+        Box::pin(async move {
+            if !texts.knows_flavour() {
+                match tokio::time::timeout(WAIT, client.query_one(FLAVOUR, &[])).await {
+                    Ok(answer) => texts.learn_flavour(answer.map_err(HookError::Backend)?.get(0)),
+                    Err(_) => return Err(HookError::message("the database did not answer in time")),
+                }
+            }
+            Ok(())
+        })
+    })
 }
 
 /// A plan is made for a table as large as it is at that time. One that was made while it was empty reads all of a

@@ -69,9 +69,9 @@ impl Postgres {
         let tls = MakeRustlsConnect::new(tls);
         let (for_slow, for_others) = limits.split(connections);
         let fresh = Arc::new(Freshness::default());
-        let pool = pool(with_settings(&config, STATEMENT), &tls, for_others, &fresh)?;
-        let slow = pool_of_slow_reads(&config, &tls, for_slow, limits, &fresh)?;
         let texts = Arc::new(Texts::new(Dialect::Postgres));
+        let pool = pool(with_settings(&config, STATEMENT), &tls, for_others, &fresh, &texts)?;
+        let slow = pool_of_slow_reads(&config, &tls, for_slow, limits, &fresh, &texts)?;
         Ok(Self { pool, fresh, slow, places: Places::new(for_slow), limits, texts, config, tls })
     }
 
@@ -157,6 +157,11 @@ impl Postgres {
                 outcome
             }
         }
+    }
+
+    /// Whether the tables are divided by project, as far as is known.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.texts.is_divided()
     }
 
     /// Runs statements outside a transaction, for what cannot run inside one (`create index concurrently`).

@@ -33,10 +33,11 @@ pub(crate) enum Plans {
 }
 
 impl Plans {
-    /// How a transaction begins.
-    fn begin(self) -> Cow<'static, str> {
+    /// How a transaction begins. Where tables are divided, a plan has to know the project to find its server.
+    fn begin(self, is_divided: bool) -> Cow<'static, str> {
         match self {
             Self::Fresh { wait: None } => "begin".into(),
+            Self::Kept { wait } if is_divided => Self::Fresh { wait: Some(wait) }.begin(is_divided),
             Self::Fresh { wait: Some(wait) } => {
                 format!("begin; set local lock_timeout = {}", wait.as_millis().max(1)).into()
             }
@@ -57,7 +58,7 @@ pub(super) async fn transact(
 ) -> Result<Answer, Undone> {
     let work = patient(async {
         // on the way together with the body's first statements, before which the server runs it
-        let begin = plans.begin();
+        let begin = plans.begin(texts.is_divided());
         let begin = client.batch_execute(&begin);
         let failure = Failure::default();
         let session = Session::Postgres { client, transaction: Some(&failure) };

@@ -5,6 +5,7 @@
 //! refuses those behind it without saying why. So a transaction reports its first error, whichever answer its body
 //! looked at (`Failure`).
 
+mod by_project;
 mod read;
 mod row;
 mod session;

@@ -5,6 +5,7 @@ use std::future::ready;
 use futures_util::future::{BoxFuture, join};
 use tokio_postgres::types::ToSql;
 
+use super::by_project::by_project;
 use super::row::Row;
 use super::session::Session;
 use super::sqlite;
@@ -205,11 +206,24 @@ impl<'c> Rx<'c> {
                 let text = self.texts.text(&sql);
                 Box::pin(ready(session.open().and_then(|c| sqlite::visit_each(&c, &text, args, visit))))
             }
+            Session::Postgres { .. } if self.texts.is_divided() => {
+                Box::pin(self.visit_by_project(sql, args, visit))
+            }
             Session::Postgres { .. } => self.visit(sql, args, visit),
         }
     }
 
-    async fn query(&self, text: &str, args: &[Arg<'_>]) -> Result<Vec<tokio_postgres::Row>> {
+    async fn visit_by_project<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>], visit: Visit<'f>) -> Result<()> {
+        let Some(text) = self.texts.of_project(&sql) else { return self.visit(sql, args, visit).await };
+        for part in by_project(args) {
+            for row in self.query(&text, &part).await? {
+                visit(&Row::Postgres(&row))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn query(&self, text: &str, args: &[Arg<'_>]) -> Result<Vec<tokio_postgres::Row>> {
         let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
         Ok(match &self.session {
             Session::Postgres { client, .. } => {

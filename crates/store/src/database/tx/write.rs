@@ -6,10 +6,11 @@ use std::ops::{Deref, DerefMut};
 use futures_util::future::BoxFuture;
 use tokio_postgres::types::ToSql;
 
+use super::by_project::by_project;
 use super::read::Rx;
 use super::session::Session;
 use super::sqlite;
-use crate::database::dialect::{Sql, Texts};
+use crate::database::dialect::{Sql, Texts, is_counted};
 use crate::database::error::{Error, Result};
 use crate::database::value::Arg;
 
@@ -90,8 +91,33 @@ impl<'c> Tx<'c> {
                 let rows = 0..sqlite::row_count(args);
                 Box::pin(ready(session.open().and_then(|c| sqlite::run_each(&c, &text, args, rows))))
             }
+            Session::Postgres { .. } if self.0.texts.is_divided() => Box::pin(self.run_by_project(sql, args)),
             Session::Postgres { .. } => self.run(sql, args),
         }
+    }
+
+    async fn run_by_project(&self, sql: Sql, args: &[Arg<'_>]) -> Result<u64> {
+        let Some(text) = self.0.texts.of_project(&sql) else {
+            return self.count(&self.0.texts.counted(&sql), args).await;
+        };
+        let mut touched = 0;
+        for part in by_project(args) {
+            touched += self.count(&text, &part).await?;
+        }
+        Ok(touched)
+    }
+
+    /// The number of rows that a statement touched, also where the server's answer has another one.
+    async fn count(&self, text: &str, args: &[Arg<'_>]) -> Result<u64> {
+        let Session::Postgres { client, .. } = &self.0.session else {
+            return Err(Error::Statement("a statement was sent to the wrong engine".into()));
+        };
+        if is_counted(text) {
+            return Ok(self.0.query(text, args).await?.len() as u64);
+        }
+        let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|arg| arg as &(dyn ToSql + Sync)).collect();
+        let statement = self.0.session.answer(client.prepare_cached(text).await)?;
+        self.0.session.answer(client.execute(&statement, &params).await)
     }
 
     /// Waits until no other transaction holds `key`, and holds it until this one ends. Without effect on SQLite, which

@@ -19,6 +19,7 @@ use super::{former, ledger};
 use crate::args;
 use crate::audience::suppression::Look;
 use crate::audience::topic;
+use crate::database::dialect::Sql;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -33,7 +34,8 @@ use crate::sending::email::{BACKLOG, ContactNow, Unsent, contacts_of};
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let due = rx
         .all(
-            "with recursive under_way(project_id) as (select cast(0 as {int}) union all select \
+            Sql::Either {
+whole: "with recursive under_way(project_id) as (select cast(0 as {int}) union all select \
              (select c.project_id from campaigns c where c.project_id > u.project_id and c.next_at is not null \
              order by c.project_id, c.next_at limit 1) from under_way u where u.project_id is not null) \
              select u.project_id from under_way u where u.project_id > 0 and ((select 1 from campaigns c \
@@ -42,6 +44,10 @@ pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<Project
              and e.campaign_id = c.id and e.due_at is not null order by e.due_at limit 1) <= $1 limit 1) is not null \
              or exists (select 1 from emails e where e.project_id = u.project_id and e.status = 'SENDING' \
              and e.campaign_id is not null and coalesce(e.due_at, 0) <= $1))",
+divided: "select distinct e.project_id from emails e left join campaigns c on c.project_id = e.project_id and c.id = e.campaign_id \
+where e.campaign_id is not null and (e.due_at <= $1 and c.next_at is not null and c.paused_at is null \
+and c.status = 'SENDING' or e.status = 'SENDING' and coalesce(e.due_at, 0) <= $1)",
+},
             args![now],
             |r| r.get(0),
         )

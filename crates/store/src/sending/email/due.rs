@@ -5,6 +5,7 @@ use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
+use crate::database::dialect::Sql;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::project;
@@ -14,13 +15,16 @@ use crate::project;
 pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let due = rx
         .all(
-            "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
+            Sql::Either {
+whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
              (select e.project_id from emails e where e.project_id > w.project_id and e.due_at is not null \
              and e.campaign_id is null order by e.project_id, e.lane, e.due_at limit 1) \
              from waiting w where w.project_id is not null) \
              select w.project_id from waiting w where w.project_id > 0 and (select e.due_at from emails e \
              where e.project_id = w.project_id and e.campaign_id is null and e.lane = $1 and e.due_at is not null \
              order by e.due_at limit 1) <= $2",
+divided: "select distinct project_id from emails where campaign_id is null and lane = $1 and due_at <= $2",
+},
             args![lane.number(), now],
             |r| r.get(0),
         )

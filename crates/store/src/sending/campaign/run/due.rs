@@ -8,6 +8,7 @@ use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::args;
+use crate::database::dialect::Sql;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
@@ -57,12 +58,15 @@ pub struct Run {
 /// that is not over to the next, so that it does not matter how many projects there are.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     rx.all(
-        "with recursive under_way(project_id) as (select cast(0 as {int}) union all select \
+        Sql::Either {
+whole: "with recursive under_way(project_id) as (select cast(0 as {int}) union all select \
          (select c.project_id from campaigns c where c.project_id > u.project_id and c.next_at is not null \
          order by c.project_id, c.next_at limit 1) from under_way u where u.project_id is not null) \
          select d.project_id from (select u.project_id, (select c.next_at from campaigns c \
          where c.project_id = u.project_id and c.next_at is not null order by c.next_at limit 1) as next_at \
          from under_way u where u.project_id > 0) d where d.next_at <= $1 order by d.next_at, d.project_id",
+divided: "select project_id from campaigns where next_at <= $1 group by project_id order by min(next_at), project_id",
+},
         args![now],
         |r| r.get(0),
     )

@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use mailwright_core::pacing::limits::receiver_of;
 use mailwright_mail::route::MailServer;
 
 use super::site::{Idle, ServerSet};
@@ -50,6 +51,11 @@ impl Path {
         hosts.sort_unstable();
         hosts.hash(&mut hasher);
         Self { site, servers, set: ServerSet(hasher.finish()), need, minds_tlsa }
+    }
+
+    /// Whether it leads to a large receiver, whose servers are known by name.
+    pub(super) fn is_of_large_receiver(&self) -> bool {
+        self.servers.first().is_some_and(|server| receiver_of(&server.host).is_some())
     }
 
     /// Whether a connection to a server will do. One that was opened without a look at TLSA records that count now will

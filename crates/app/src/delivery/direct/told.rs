@@ -8,23 +8,42 @@ use mailwright_store::sending::email::Claimed;
 
 use crate::delivery::hand_over::Reply;
 
-/// The names that a server was told, or has itself: the longest first of those that are parts of others.
-pub(super) struct Told<'m>(Vec<&'m str>);
+/// The names that a server was told, or has itself.
+#[derive(Clone, Copy)]
+pub(super) struct Told<'m> {
+    /// Recipient and sender; empty before there is a mail.
+    addresses: [&'m str; 2],
+    domain: &'m str,
+    host: &'m str,
+}
 
 impl<'m> Told<'m> {
     /// By a mail.
     pub(super) fn of(mail: &'m Claimed, envelope_sender: &'m str, host: &'m str) -> Self {
-        let recipient = mail.recipient.as_str();
-        let mut told = Self::of_domain(mail.recipient.domain(), host).0;
-        let local = |address: &'m str| address.rsplit_once('@').map_or("", |(local, _)| local);
-        told.splice(0..0, [recipient, envelope_sender]);
-        told.extend([local(recipient), local(envelope_sender)]);
-        Self(told)
+        let addresses = [mail.recipient.as_str(), envelope_sender];
+        Self { addresses, ..Self::of_domain(mail.recipient.domain(), host) }
     }
 
     /// Before there is a mail: the domain that it is for is known to whoever runs the server.
     pub(super) fn of_domain(domain: &'m str, host: &'m str) -> Self {
-        Self(vec![host, domain, registered(host), registered(domain)])
+        Self { addresses: [""; 2], domain, host }
+    }
+
+    /// All of them, the longest first of those that are parts of others.
+    fn names(self) -> [&'m str; 8] {
+        let [recipient, sender] = self.addresses;
+        let local = |address: &'m str| address.rsplit_once('@').map_or("", |(local, _)| local);
+        let (domain, host) = (self.domain, self.host);
+        [
+            recipient,
+            sender,
+            host,
+            domain,
+            registered(host),
+            registered(domain),
+            local(recipient),
+            local(sender),
+        ]
     }
 
     /// What a reply says about us.
@@ -35,6 +54,6 @@ impl<'m> Told<'m> {
     /// What the parts of a reply say about us, or that the site greylists the mail.
     pub(super) fn heard(&self, code: u16, enhanced: Option<(u8, u16, u16)>, text: &str) -> Option<Signal> {
         let enhanced = enhanced.map(|(class, subject, detail)| (u16::from(class), subject, detail));
-        signal(code, enhanced, text, &self.0)
+        signal(code, enhanced, text, &self.names())
     }
 }

@@ -5,7 +5,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mailwright_core::pacing::limits::receiver_of;
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 use mailwright_store::sending::email::Claimed;
@@ -141,9 +140,9 @@ impl Visit {
     pub(super) fn is_accused(&self, domain: &str, now: Timestamp) -> bool {
         let mut hasher = DefaultHasher::new();
         domain.hash(&mut hasher);
-        let is_large = self.path.servers.first().is_some_and(|server| receiver_of(&server.host).is_some());
         let mut sites = self.direct.sites();
-        !is_large || sites.site(&self.path.site).is_none_or(|site| site.is_accused(hasher.finish(), now))
+        !self.path.is_of_large_receiver()
+            || sites.site(&self.path.site).is_none_or(|site| site.is_accused(hasher.finish(), now))
     }
 
     /// Whether the site took other mail since it refused this one last, so that the refusal is hardly about us.

@@ -1,7 +1,6 @@
 //! Whether the servers of destinations can be reached, and what those take up that do not answer.
 
 use mailwright_core::ids::ProjectNumber;
-use mailwright_core::pacing::limits::receiver_of;
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 
@@ -199,10 +198,9 @@ impl<L> Sites<L> {
         (signal, reply): (Signal, String),
         now: Timestamp,
     ) {
-        let is_large = path.servers.first().is_some_and(|server| receiver_of(&server.host).is_some());
         let are_several = self.projects.are_several(now);
         let Some(site) = self.known.get_mut(&path.site) else { return };
-        if is_large || !are_several || site.speaks(path.set, signal, now) {
+        if path.is_of_large_receiver() || !are_several || site.speaks(path.set, signal, now) {
             site.said(signal, reply);
         } else {
             self.reach.entry(destination).or_default().refused(&reply, now);

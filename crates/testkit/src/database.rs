@@ -1,7 +1,6 @@
 //! A PostgreSQL database per test, copied from one that was migrated once.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,15 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::Mutex;
-use tokio_postgres::config::Host;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Client, NoTls};
 
-use crate::app::{build, clear_environment, printed};
-use crate::prepared;
+use crate::postgres_server::Server;
 use crate::rows::{Reader, Rows};
-
-/// Held while the template is made, so that one test process makes it and the others wait.
-const TEMPLATE_LOCK: i64 = 0x6d77_7465_7374;
 
 /// A database that is dropped with this value.
 #[derive(Debug)]
@@ -49,12 +43,8 @@ impl Database {
         let unique = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("mailwright_test_{}_{unique}", std::process::id());
         // Left over when an earlier process with this id was killed.
-        for statement in [
-            format!("drop database if exists {name} with (force)"),
-            format!("create database {name} template {template}"),
-        ] {
-            client.batch_execute(&statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
-        }
+        server.everywhere(client, &format!("drop database if exists {name} with (force)")).await;
+        server.everywhere(client, &format!("create database {name} template {template}")).await;
         Self { server, name, reader: Mutex::default() }
     }
 
@@ -65,7 +55,7 @@ impl Database {
 
     /// Runs statements in the database.
     pub(crate) async fn run(&self, statements: &str) {
-        let mut config = self.server.config.clone();
+        let mut config = self.server.config();
         let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
         tokio::spawn(connection);
         client.batch_execute(statements).await.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
@@ -73,7 +63,7 @@ impl Database {
 
     /// Runs statements in a transaction that stays open, with all that it locks.
     pub(crate) async fn hold(&self, statements: &str) -> Held {
-        let mut config = self.server.config.clone();
+        let mut config = self.server.config();
         let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
         tokio::spawn(connection);
         let statements = format!("begin; {statements}");
@@ -83,7 +73,7 @@ impl Database {
 
     /// Every row of every table, as text.
     pub(crate) async fn contents(&self) -> String {
-        let mut config = self.server.config.clone();
+        let mut config = self.server.config();
         let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
         tokio::spawn(connection);
         let tables = client
@@ -108,7 +98,7 @@ impl Database {
     pub(crate) async fn rows(&self) -> Rows {
         let mut reader = self.reader.lock().await;
         if reader.is_none() {
-            let mut config = self.server.config.clone();
+            let mut config = self.server.config();
             let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
             tokio::spawn(connection);
             *reader = Some(Reader::new(client));
@@ -126,8 +116,13 @@ impl Database {
     /// Puts such a file in the place of the database.
     pub(crate) async fn load(&self, from: &Path) {
         self.reader.lock().await.take();
-        self.server.execute(&format!("drop database if exists {} with (force)", self.name)).await;
-        self.server.execute(&format!("create database {} template template0", self.name)).await;
+        let client = self.server.connect().await;
+        for statement in [
+            format!("drop database if exists {} with (force)", self.name),
+            format!("create database {} template template0", self.name),
+        ] {
+            self.server.everywhere(&client, &statement).await;
+        }
         let mut command = Command::new("pg_restore");
         command.args(["--exit-on-error", "--single-transaction", "--no-owner", "--dbname"]);
         command.arg(self.url(None)).arg(from);
@@ -136,7 +131,7 @@ impl Database {
 
     /// `host:port` of the server.
     pub(crate) fn address(&self) -> String {
-        format!("{}:{}", self.server.host, self.server.port)
+        self.server.address()
     }
 }
 
@@ -177,143 +172,9 @@ impl Drop for Database {
         // A value is dropped outside of any future: the statement gets a thread and a runtime of its own.
         let dropped = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(server.execute(&statement));
+            runtime.block_on(async move { server.everywhere(&server.connect().await, &statement).await });
         });
         let dropped = dropped.join().is_ok();
         assert!(dropped || std::thread::panicking(), "the test database {} could not be dropped", self.name);
     }
-}
-
-/// The server that test databases are created on.
-#[derive(Clone, Debug)]
-struct Server {
-    config: Config,
-    host: String,
-    port: u16,
-    user: String,
-    password: Option<String>,
-}
-
-impl Server {
-    fn from_environment() -> Self {
-        let url = std::env::var("MAILWRIGHT_TEST_POSTGRES").ok().filter(|url| !url.is_empty());
-        let url = url.unwrap_or_else(|| {
-            panic!(
-                "this test needs PostgreSQL: set MAILWRIGHT_TEST_POSTGRES to a server on which databases may be \
-                 created, such as postgres://postgres@127.0.0.1:5432, or run the tests through scripts/with-postgres"
-            )
-        });
-        let mut config: Config = url
-            .parse()
-            .unwrap_or_else(|error| panic!("MAILWRIGHT_TEST_POSTGRES is not a database URL: {error}"));
-        let host = match config.get_hosts().first() {
-            Some(Host::Tcp(host)) => host.clone(),
-            other => panic!("MAILWRIGHT_TEST_POSTGRES must name a TCP host, not {other:?}"),
-        };
-        let port = config.get_ports().first().copied().unwrap_or(5432);
-        let user = config.get_user().unwrap_or("postgres").to_owned();
-        let password = config.get_password().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        config.user(&user).dbname("postgres");
-        Self { config, host, port, user, password }
-    }
-
-    fn url(&self, database: &str, port: Option<u16>) -> String {
-        let password = self.password.as_ref().map(|password| format!(":{password}")).unwrap_or_default();
-        let address = match port {
-            Some(port) => format!("127.0.0.1:{port}"),
-            None => format!("{}:{}", self.host, self.port),
-        };
-        format!("postgres://{}{password}@{address}/{database}", self.user)
-    }
-
-    async fn connect(&self) -> Client {
-        let (client, connection) = self.config.connect(NoTls).await.unwrap_or_else(|error| {
-            panic!(
-                "PostgreSQL at {}:{} (MAILWRIGHT_TEST_POSTGRES) is out of reach: {error}",
-                self.host, self.port
-            )
-        });
-        tokio::spawn(connection);
-        client
-    }
-
-    /// A connection that keeps other tests from making a template while it is open.
-    async fn alone(&self) -> Client {
-        let client = self.connect().await;
-        // Session-level: given back with the connection, also when this process dies.
-        client.execute("select pg_advisory_lock($1)", &[&TEMPLATE_LOCK]).await.unwrap();
-        client
-    }
-
-    async fn execute(&self, statement: &str) {
-        let client = self.connect().await;
-        client.batch_execute(statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
-    }
-
-    /// The name of a database with the project that tests begin with, made when it is not there yet, and what `bootstrap`
-    /// printed of it: the comment of the database.
-    async fn prepared(&self, client: &Client, binary: &Path, env: &[(String, String)]) -> (String, Value) {
-        let name = prepared::name(binary, env);
-        let find = "select shobj_description(oid, 'pg_database') from pg_database where datname = $1";
-        if let Some(row) = client.query_opt(find, &[&name]).await.unwrap() {
-            return (name, serde_json::from_str(row.get(0)).unwrap());
-        }
-        let template = self.template(client, binary).await;
-        let client = self.alone().await;
-        if let Some(row) = client.query_opt(find, &[&name]).await.unwrap() {
-            return (name, serde_json::from_str(row.get(0)).unwrap());
-        }
-        let making = format!("{name}_making");
-        client.batch_execute(&format!("drop database if exists {making} with (force)")).await.unwrap();
-        client.batch_execute(&format!("create database {making} template {template}")).await.unwrap();
-        let data = tempfile::tempdir().unwrap();
-        let (binary, env) = (binary.to_owned(), env.to_vec());
-        let (url, data_dir) = (self.url(&making, None), data.path().display().to_string());
-        let run = move || {
-            let more = [("MAILWRIGHT_DATABASE_URL", &*url), ("MAILWRIGHT_DATA_DIR", &*data_dir)];
-            prepared::bootstrap(&binary, &env, &more)
-        };
-        let project = tokio::task::spawn_blocking(run).await.unwrap();
-        // a session that ends is still counted for a moment
-        let rename = format!(
-            "select pg_terminate_backend(pid) from pg_stat_activity where datname = '{making}';
-             comment on database {making} is '{}'; alter database {making} rename to {name}",
-            project.to_string().replace('\'', "''")
-        );
-        client.batch_execute(&rename).await.unwrap();
-        (name, project)
-    }
-
-    /// The name of a database migrated by this very program, made when it is not there yet.
-    async fn template(&self, client: &Client, binary: &Path) -> String {
-        let name = template_name(binary);
-        let exists = "select 1 from pg_database where datname = $1";
-        if !client.query(exists, &[&name]).await.unwrap().is_empty() {
-            return name;
-        }
-        let client = self.alone().await;
-        if client.query(exists, &[&name]).await.unwrap().is_empty() {
-            let making = format!("{name}_making");
-            client.batch_execute(&format!("drop database if exists {making} with (force)")).await.unwrap();
-            client.batch_execute(&format!("create database {making}")).await.unwrap();
-            let data = tempfile::tempdir().unwrap();
-            let mut command = Command::new(binary);
-            clear_environment(&mut command);
-            command
-                .arg("migrate")
-                .env("MAILWRIGHT_DATABASE_URL", self.url(&making, None))
-                .env("MAILWRIGHT_DATA_DIR", data.path());
-            let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
-            printed("migrate", &output);
-            client.batch_execute(&format!("alter database {making} rename to {name}")).await.unwrap();
-        }
-        name
-    }
-}
-
-/// A name that changes with the program, so that the schema of an older build is never used.
-fn template_name(binary: &Path) -> String {
-    let mut hasher = DefaultHasher::new();
-    build(binary).hash(&mut hasher);
-    format!("mailwright_template_{:016x}", hasher.finish())
 }

@@ -49,6 +49,7 @@ pub mod net;
 pub mod payments;
 pub mod policy;
 pub mod postfix;
+mod postgres_server;
 mod prepared;
 pub mod provider;
 pub mod python;

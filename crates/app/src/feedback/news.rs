@@ -12,7 +12,7 @@ use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::feedback::mail::{Mail, State};
 use mailwright_store::feedback::receipt::{self, Key};
-use mailwright_store::{Result as StoreResult, Tx, body};
+use mailwright_store::{Load, Result as StoreResult, Tx, body};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -71,7 +71,8 @@ impl App {
         let (project, judged) = (news.project, news.happening.is_judged());
         let route = news.email.as_uuid().as_u128() as u64;
         let (email, happening) = (news.email, news.happening.clone());
-        let recorded = self.0.feedback.news.call(route, news).await?;
+        let load = Load { project, rows: 1, bytes: 0 };
+        let recorded = self.0.feedback.news.call_sized(route, load, news).await?;
         if recorded == Recorded::Stored
             && let Err(error) = self.note_unknown(project, email, &happening).await
         {

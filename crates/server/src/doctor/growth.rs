@@ -115,7 +115,7 @@ fn growth(noted: &[Size], today: Size, free: Option<i64>) -> Fine {
 }
 
 /// Bytes as people read them.
-fn shown(bytes: i64) -> String {
+pub(super) fn shown(bytes: i64) -> String {
     const UNITS: [(&str, i64); 4] = [("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)];
     for (unit, size) in UNITS {
         if bytes >= size {

@@ -1,5 +1,6 @@
 //! `mailwright doctor`: finds what is wrong with a set-up, and says what to do about it.
 
+mod cluster;
 mod copies;
 mod direct;
 mod domains;
@@ -63,6 +64,7 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
         let database = database(config).await;
         standing = database.1;
         findings.push(("database", database.0.map(Fine::from)));
+        findings.extend(cluster::finding(config, standing).await.map(|finding| ("cluster", finding)));
         findings.extend(epoch::epoch(config, standing).await.map(|finding| ("epoch", finding)));
         findings.extend(growth::findings(config, standing).await);
     }

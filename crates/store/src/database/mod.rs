@@ -7,6 +7,7 @@
 
 pub(crate) mod body;
 pub mod clock;
+pub mod cluster;
 pub(crate) mod coalesce;
 pub(crate) mod db;
 pub mod dialect;

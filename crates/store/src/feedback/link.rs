@@ -1,5 +1,7 @@
 //! Where the links of mails lead.
 
+use std::collections::BTreeSet;
+
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::project::Utm;
 use mailwright_core::time::Timestamp;
@@ -9,6 +11,7 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
+use crate::project;
 
 /// What a mail knows of its links.
 #[derive(Debug, Clone)]
@@ -21,9 +24,11 @@ pub struct MailLinks {
 
 /// The links of a mail; `None` when the project has no such mail, or was reset or deleted.
 pub async fn of_mail(rx: &mut Rx<'_>, project: ProjectNumber, mail: EmailId) -> Result<Option<MailLinks>> {
+    if !project::is_current(rx, project).await? {
+        return Ok(None);
+    }
     rx.optional(
-        "select content_hash, {json_out links} from emails where project_id = $1 and id = $2 \
-         and exists (select 1 from projects p where p.number = $1 and p.retired_at is null)",
+        "select content_hash, {json_out links} from emails where project_id = $1 and id = $2",
         args![project, mail],
         |r| Ok(MailLinks { content_hash: r.get(0)?, own: r.get(1)? }),
     )
@@ -42,31 +47,40 @@ pub struct Lead {
     pub utm: Option<Utm>,
 }
 
-/// What is known of the links of some mails, with one query; nothing of mails that a project does not have, or of
+/// What is known of the links of some mails; nothing of mails that a project does not have, or of
 /// projects that were reset or deleted.
 pub async fn leads(
     rx: &mut Rx<'_>,
     mails: &[(ProjectNumber, EmailId)],
 ) -> Result<Vec<(ProjectNumber, EmailId, Lead)>> {
-    rx.each_returning(
-        "select r.project, r.mail, e.content_hash, {json_out e.links}, {json_out p.utm}, \
+    let projects: BTreeSet<_> = mails.iter().map(|(project, _)| *project).collect();
+    let utm = project::utm(rx, projects).await?;
+    let of_projects = || mails.iter().filter_map(|(project, mail)| Some((project, mail, utm.get(project)?)));
+    let found = rx
+        .each_returning(
+            "select r.project, r.mail, e.content_hash, {json_out e.links}, \
          case when e.campaign_id is null then t.name else c.name end \
-         from {rows r: project int, mail id} join projects p on p.number = r.project and p.retired_at is null \
+         from {rows r: project int, mail id, named bool} \
          join emails e on e.project_id = r.project and e.id = r.mail \
-         left join campaigns c on c.project_id = e.project_id and c.id = e.campaign_id and p.utm is not null \
-         left join templates t on t.project_id = e.project_id and t.id = e.template_id and p.utm is not null",
-        &[
-            Arg::Ints(mails.iter().map(|(project, _)| Some(project.0)).collect()),
-            Arg::Ids(mails.iter().map(|(_, mail)| Some((*mail).into())).collect()),
-        ],
-        |r| {
-            let utm = r.get::<Option<Json>>(4)?.as_ref().map(Utm::from_json);
-            let name: Option<String> = r.get(5)?;
-            let utm = utm.map(|utm| Utm { campaign: utm.campaign.or(name), ..utm });
-            Ok((r.get(0)?, r.get(1)?, Lead { content_hash: r.get(2)?, own: r.get(3)?, utm }))
-        },
-    )
-    .await
+         left join campaigns c on c.project_id = e.project_id and c.id = e.campaign_id and r.named \
+         left join templates t on t.project_id = e.project_id and t.id = e.template_id and r.named",
+            &[
+                Arg::Ints(of_projects().map(|(project, ..)| Some(project.0)).collect()),
+                Arg::Ids(of_projects().map(|(_, mail, _)| Some((*mail).into())).collect()),
+                Arg::Bools(of_projects().map(|(.., utm)| Some(utm.is_some())).collect()),
+            ],
+            |r| {
+                let lead = Lead { content_hash: r.get(2)?, own: r.get(3)?, utm: None };
+                Ok((r.get::<ProjectNumber>(0)?, r.get(1)?, lead, r.get::<Option<String>>(4)?))
+            },
+        )
+        .await?;
+    let with_utm = |(project, mail, mut lead, name): (ProjectNumber, EmailId, Lead, Option<String>)| {
+        let utm = utm.get(&project).cloned().flatten();
+        lead.utm = utm.map(|utm| Utm { campaign: utm.campaign.or(name), ..utm });
+        (project, mail, lead)
+    };
+    Ok(found.into_iter().map(with_utm).collect())
 }
 
 /// The links of a content, also of one that is gone; `None` when there are none.

@@ -13,6 +13,8 @@ pub mod rate_limit;
 pub mod request_log;
 mod settings;
 
+use std::collections::{BTreeSet, HashMap};
+
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ProjectId, ProjectNumber, TemplateId, UserId};
 use mailwright_core::project::{self, Project, Tracking, Utm};
@@ -145,6 +147,33 @@ pub async fn numbers(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Resul
         |r| r.get(0),
     )
     .await
+}
+
+/// The number of the project with an id.
+pub(crate) async fn number(rx: &mut Rx<'_>, id: ProjectId) -> Result<Option<ProjectNumber>> {
+    rx.optional("select number from projects where id = $1 and retired_at is null", args![id], |r| r.get(0))
+        .await
+}
+
+/// Whether a number is that of a project, which was neither reset nor deleted.
+pub(crate) async fn is_current(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<bool> {
+    rx.exists("select 1 from projects where number = $1 and retired_at is null", args![number]).await
+}
+
+/// What some projects add to the targets of their links. Those that were reset or deleted are left out.
+pub(crate) async fn utm(
+    rx: &mut Rx<'_>,
+    numbers: BTreeSet<ProjectNumber>,
+) -> Result<HashMap<ProjectNumber, Option<Utm>>> {
+    let set = Arg::Ints(numbers.into_iter().map(|number| Some(number.0)).collect());
+    let found = rx
+        .all(
+            "select number, {json_out utm} from projects where retired_at is null and number {in $1}",
+            &[set],
+            |r| Ok((r.get(0)?, r.get::<Option<Json>>(1)?.as_ref().map(Utm::from_json))),
+        )
+        .await?;
+    Ok(found.into_iter().collect())
 }
 
 /// Those of some projects that may send.

@@ -10,7 +10,7 @@ use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
-use crate::project::audit;
+use crate::project::{self, audit};
 use crate::sending::upload_removal;
 
 /// A picture.
@@ -92,11 +92,11 @@ pub async fn find(rx: &Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result<Op
 }
 
 /// The picture with a name, of the project that has this id now.
-pub async fn served(rx: &Rx<'_>, project: ProjectId, name: &PictureName) -> Result<Option<Served>> {
+pub async fn served(rx: &mut Rx<'_>, project: ProjectId, name: &PictureName) -> Result<Option<Served>> {
+    let Some(number) = project::number(rx, project).await? else { return Ok(None) };
     rx.optional(
-        "select u.object, u.size from projects p join uploads u on u.project_id = p.number \
-         where p.id = $1 and p.retired_at is null and u.hash = $2 and u.type = $3",
-        args![project, name.hash.as_slice(), name.kind.as_str()],
+        "select object, size from uploads where project_id = $1 and hash = $2 and type = $3",
+        args![number, name.hash.as_slice(), name.kind.as_str()],
         |r| Ok(Served { object: r.get(0)?, size: r.get(1)? }),
     )
     .await

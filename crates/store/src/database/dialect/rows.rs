@@ -38,24 +38,30 @@ impl Dialect {
     pub(super) fn rows(self, spec: &str) -> String {
         let (alias, columns) = spec.split_once(':').unwrap_or((spec, ""));
         let columns = columns.split(',').filter_map(|c| c.trim().split_once(' '));
-        let mut names = String::new();
+        if self == Self::Postgres {
+            return Self::unnest(alias, columns, 1);
+        }
         let mut values = String::new();
         for (index, (column, kind)) in columns.enumerate() {
             let comma = if index == 0 { "" } else { ", " };
             let n = index + 1;
-            let _ = match self {
-                Self::Postgres => {
-                    let _ = write!(names, "{comma}{column}");
-                    write!(values, "{comma}${n}::{}[]", self.array_type(kind))
-                }
-                Self::Sqlite if kind.trim() == "json" => write!(values, "{comma}jsonb(${n}) as {column}"),
-                Self::Sqlite => write!(values, "{comma}${n} as {column}"),
+            let _ = match kind.trim() {
+                "json" => write!(values, "{comma}jsonb(${n}) as {column}"),
+                _ => write!(values, "{comma}${n} as {column}"),
             };
         }
-        match self {
-            Self::Postgres => format!("unnest({values}) as {alias}({names})"),
-            Self::Sqlite => format!("(select {values}) as {alias}"),
+        format!("(select {values}) as {alias}")
+    }
+
+    /// PostgreSQL's set of rows from one array per column, of which the first is the argument `first`.
+    fn unnest<'c>(alias: &str, columns: impl Iterator<Item = (&'c str, &'c str)>, first: usize) -> String {
+        let (mut names, mut values) = (String::new(), String::new());
+        for (index, (column, kind)) in columns.enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            let _ = write!(names, "{comma}{column}");
+            let _ = write!(values, "{comma}${}::{}[]", first + index, Self::Postgres.array_type(kind));
         }
+        format!("unnest({values}) as {alias}({names})")
     }
 
     fn array_type(self, kind: &str) -> String {
@@ -73,16 +79,11 @@ impl Dialect {
         let (alias, columns) = spec.split_once(':')?;
         let mut columns = columns.split(',').filter_map(|column| column.trim().split_once(' '));
         let (project, _) = columns.next().filter(|(name, _)| matches!(*name, "project_id" | "project"))?;
-        let (mut names, mut values) = (String::new(), String::new());
-        for (index, (column, kind)) in columns.enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            let _ = write!(names, "{comma}{column}");
-            let _ = write!(values, "{comma}${}::{}[]", index + 2, Self::Postgres.array_type(kind));
-        }
-        let set = if names.is_empty() {
+        let mut columns = columns.peekable();
+        let set = if columns.peek().is_none() {
             format!("(values (1)) as {alias}(one)")
         } else {
-            format!("unnest({values}) as {alias}({names})")
+            Self::unnest(alias, columns, 2)
         };
         let known = HashMap::from([(project, "$1::bigint".to_owned())]);
         let around = |text: &str| Self::Postgres.expand(&Self::with_values(text, alias, &known));

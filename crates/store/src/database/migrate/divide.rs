@@ -4,35 +4,27 @@
 //! made, or where the last try ended. Tables of the instance stay on the coordinator.
 
 use crate::body;
+use crate::database::cluster;
 use crate::database::error::Result;
 use crate::database::postgres::Apart;
-use crate::database::tenant::found_by_project;
-use crate::database::value::Arg;
 
-/// The table that the others are placed beside.
+/// The table that the others are placed beside. Into how many parts it is divided is a setting of the server,
+/// `citus.shard_count`. A part moves as a whole, so there should be several for each server that may come; each costs a
+/// table on a server.
 const FIRST: &str = "contacts";
-/// Into how many parts the tables are divided. A part moves as a whole, so there should be several for each server that
-/// may come; each costs a table on a server.
-const SHARDS: u32 = 32;
 
 /// Divides what is not divided yet, where the server can.
 pub(super) async fn divide(session: &Apart) -> Result<()> {
     if !session.is_divided() {
         return Ok(());
     }
-    let names = Arg::Texts(found_by_project().map(|name| Some(name.into())).collect());
-    let undivided = session.transact(body!(async |tx| {
-        let of_server = "select t from unnest($1::text[]) as t where to_regclass(t) is not null \
-                         and not exists (select 1 from pg_dist_partition p where p.logicalrel = to_regclass(t)) \
-                         order by t";
-        tx.all(of_server, &[names], |r| r.get::<String>(0)).await
-    }));
+    let undivided = session.transact(body!(async |tx| cluster::undivided(tx).await));
     let mut undivided = undivided.await?;
     // beside which all others are placed
     undivided.sort_by_key(|name| name != FIRST);
     for name in &undivided {
         let beside = if name == FIRST {
-            format!("shard_count => {SHARDS}, colocate_with => 'none'")
+            "colocate_with => 'none'".to_owned()
         } else {
             format!("colocate_with => '{FIRST}'")
         };

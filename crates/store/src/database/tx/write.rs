@@ -72,13 +72,17 @@ impl<'c> Tx<'c> {
             Session::Sqlite(session) => {
                 Box::pin(ready(session.open().and_then(|c| sqlite::execute(&c, &text, args))))
             }
-            Session::Postgres { client, .. } => Box::pin(async move {
-                let params: Vec<&(dyn ToSql + Sync)> =
-                    args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
-                let statement = self.session.answer(client.prepare_cached(&text).await)?;
-                self.session.answer(client.execute(&statement, &params).await)
-            }),
+            Session::Postgres { .. } => Box::pin(async move { self.run_on_server(&text, args).await }),
         }
+    }
+
+    async fn run_on_server(&self, text: &str, args: &[Arg<'_>]) -> Result<u64> {
+        let Session::Postgres { client, .. } = &self.0.session else {
+            return Err(Error::Statement("a statement was sent to the wrong engine".into()));
+        };
+        let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|arg| arg as &(dyn ToSql + Sync)).collect();
+        let statement = self.session.answer(client.prepare_cached(text).await)?;
+        self.session.answer(client.execute(&statement, &params).await)
     }
 
     fn run_each<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>]) -> BoxFuture<'f, Result<u64>> {
@@ -109,15 +113,10 @@ impl<'c> Tx<'c> {
 
     /// The number of rows that a statement touched, also where the server's answer has another one.
     async fn count(&self, text: &str, args: &[Arg<'_>]) -> Result<u64> {
-        let Session::Postgres { client, .. } = &self.0.session else {
-            return Err(Error::Statement("a statement was sent to the wrong engine".into()));
-        };
         if is_counted(text) {
             return Ok(self.0.query(text, args).await?.len() as u64);
         }
-        let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|arg| arg as &(dyn ToSql + Sync)).collect();
-        let statement = self.0.session.answer(client.prepare_cached(text).await)?;
-        self.0.session.answer(client.execute(&statement, &params).await)
+        self.run_on_server(text, args).await
     }
 
     /// Waits until no other transaction holds `key`, and holds it until this one ends. Without effect on SQLite, which

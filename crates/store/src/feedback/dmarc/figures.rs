@@ -7,13 +7,20 @@ use mailwright_core::time::Timestamp;
 
 use crate::args;
 use crate::database::error::Result;
-use crate::database::tx::Rx;
+use crate::database::tx::{Row, Rx};
 use crate::database::value::Arg;
 
 /// Most reporters that are listed.
 const MOST_REPORTERS: i64 = 100;
 /// Most pairs of a source and a domain in `From` that are read for a list of sources.
 const MOST_DOMAINS: i64 = 1_000;
+/// The columns that [`read_sums`] reads.
+const SUMS: &str = "cast(sum(messages) as {int}), \
+    cast(sum(case when dkim then messages else 0 end) as {int}), \
+    cast(sum(case when spf then messages else 0 end) as {int}), \
+    cast(sum(case when dkim or spf then messages else 0 end) as {int}), \
+    cast(sum(case when disposition = 'quarantine' then messages else 0 end) as {int}), \
+    cast(sum(case when disposition = 'reject' then messages else 0 end) as {int})";
 
 /// Mails of which reports tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,6 +52,17 @@ pub struct SourceSums {
     pub ours: bool,
 }
 
+fn read_sums(r: &Row<'_>, first: usize) -> Result<Sums> {
+    Ok(Sums {
+        messages: r.get(first)?,
+        dkim: r.get(first + 1)?,
+        spf: r.get(first + 2)?,
+        aligned: r.get(first + 3)?,
+        quarantined: r.get(first + 4)?,
+        rejected: r.get(first + 5)?,
+    })
+}
+
 /// All sums of a domain from a day on, and how many sources they are of: first those of reports whose sender is proved,
 /// then those of the others.
 pub async fn totals(
@@ -55,24 +73,13 @@ pub async fn totals(
 ) -> Result<[(Sums, i64); 2]> {
     let rows = rx
         .all(
-            "select cast(case when sender = '' then 0 else 1 end as {int}), cast(sum(messages) as {int}), \
-             cast(sum(case when dkim then messages else 0 end) as {int}), \
-             cast(sum(case when spf then messages else 0 end) as {int}), \
-             cast(sum(case when dkim or spf then messages else 0 end) as {int}), \
-             cast(sum(case when disposition = 'quarantine' then messages else 0 end) as {int}), \
-             cast(sum(case when disposition = 'reject' then messages else 0 end) as {int}), count(distinct source) \
-             from dmarc_sums where project_id = $1 and domain_id = $2 and day >= $3 group by 1",
+            format!(
+                "select cast(case when sender = '' then 0 else 1 end as {{int}}), {SUMS}, count(distinct source) \
+                 from dmarc_sums where project_id = $1 and domain_id = $2 and day >= $3 group by 1"
+            ),
             args![project, domain, since],
             |r| {
-                let sums = Sums {
-                    messages: r.get(1)?,
-                    dkim: r.get(2)?,
-                    spf: r.get(3)?,
-                    aligned: r.get(4)?,
-                    quarantined: r.get(5)?,
-                    rejected: r.get(6)?,
-                };
-                Ok((r.get::<i64>(0)? > 0, sums, r.get::<i64>(7)?))
+                Ok((r.get::<i64>(0)? > 0, read_sums(r, 1)?, r.get::<i64>(7)?))
             },
         )
         .await?;
@@ -93,28 +100,18 @@ pub async fn sources(
     limit: usize,
 ) -> Result<Vec<SourceSums>> {
     rx.all(
-        "select source, cast(case when sender = '' then 0 else 1 end as {int}), cast(sum(messages) as {int}), \
-         cast(sum(case when dkim then messages else 0 end) as {int}), \
-         cast(sum(case when spf then messages else 0 end) as {int}), \
-         cast(sum(case when dkim or spf then messages else 0 end) as {int}), \
-         cast(sum(case when disposition = 'quarantine' then messages else 0 end) as {int}), \
-         cast(sum(case when disposition = 'reject' then messages else 0 end) as {int}), \
-         cast(sum(case when ours then 1 else 0 end) as {int}) \
-         from dmarc_sums where project_id = $1 and domain_id = $2 and day >= $3 group by 1, 2 \
-         order by 2 desc, 3 desc, 1 limit $4",
+        format!(
+            "select source, cast(case when sender = '' then 0 else 1 end as {{int}}), {SUMS}, \
+             cast(sum(case when ours then 1 else 0 end) as {{int}}) \
+             from dmarc_sums where project_id = $1 and domain_id = $2 and day >= $3 group by 1, 2 \
+             order by 2 desc, 3 desc, 1 limit $4"
+        ),
         args![project, domain, since, limit],
         |r| {
             Ok(SourceSums {
                 source: r.get(0)?,
                 is_proven: r.get::<i64>(1)? > 0,
-                sums: Sums {
-                    messages: r.get(2)?,
-                    dkim: r.get(3)?,
-                    spf: r.get(4)?,
-                    aligned: r.get(5)?,
-                    quarantined: r.get(6)?,
-                    rejected: r.get(7)?,
-                },
+                sums: read_sums(r, 2)?,
                 ours: r.get::<i64>(8)? > 0,
             })
         },

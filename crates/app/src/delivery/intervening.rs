@@ -6,7 +6,7 @@ use mailwright_core::intervention::{Intervention, InterventionKind, Scope};
 use mailwright_core::project::Project;
 use mailwright_store::delivery::intervention as store;
 use mailwright_store::project::audit::{self, Entry};
-use mailwright_store::{body, project};
+use mailwright_store::{Tx, body, project};
 use serde_json::json;
 
 use crate::App;
@@ -16,6 +16,9 @@ use crate::error::{Error, Resource, Result};
 const MOST_OF_PROJECTS: usize = 20_000;
 /// Most of a project for itself.
 pub const MOST_OF_PROJECT: usize = 20;
+/// Most of a project that have ended: each is kept for some seconds, so that all of its mail is let go. More would say that
+/// they are made and ended without end.
+pub const MOST_ENDED: usize = 200;
 /// Most interventions of the instance.
 pub const MOST: usize = 20_000;
 /// Most mails that are counted.
@@ -98,25 +101,7 @@ impl App {
             {
                 return Ok(Some(same));
             }
-            let (of_operator, of_projects) = store::counts(tx).await?;
-            let known = match stored.scope.project {
-                Some(project) if !stored.is_of_operator() => {
-                    if of_projects as usize >= MOST_OF_PROJECTS {
-                        return Err(Error::BadRequest(
-                            "The projects of this instance have as many interventions as there can be. Ask whoever \
-                             runs it."
-                                .into(),
-                        ));
-                    }
-                    store::of_project(tx, project, MOST as i64).await?.len()
-                }
-                _ => of_operator as usize,
-            };
-            if known >= most {
-                return Err(Error::BadRequest(format!(
-                    "There can be {most} interventions. End some that are not needed before you make another."
-                )));
-            }
+            check_room(tx, &stored, most).await?;
             store::add(tx, &stored).await?;
             if let Some(project) = stored.scope.project {
                 audit::record(tx, project, &actor, &entry(Action::InterventionMade, &stored), now).await?;
@@ -174,7 +159,7 @@ impl App {
         self.read(body!(async |rx| {
             let found = store::of_project(rx, project, MOST as i64).await?;
             let mut counted = Vec::with_capacity(found.len());
-            for one in found.into_iter().filter(|one| one.ended_at.is_none()) {
+            for one in found {
                 let waiting = store::waiting(rx, project, one.id, COUNTED).await?;
                 counted.push((one, waiting));
             }
@@ -198,6 +183,34 @@ impl App {
         }))
         .await
     }
+}
+
+/// Refuses an intervention that there is no room for: `most` may be in force of the operator, or of its project.
+pub(super) async fn check_room(tx: &mut Tx<'_>, new: &Intervention, most: usize) -> Result<()> {
+    let (of_operator, of_projects) = store::counts(tx).await?;
+    let known = match new.scope.project {
+        Some(project) if !new.is_of_operator() => {
+            if of_projects as usize >= MOST_OF_PROJECTS {
+                return Err(Error::BadRequest(
+                    "The projects of this instance have as many interventions as there can be. Ask whoever runs it."
+                        .into(),
+                ));
+            }
+            if store::ended_of_project(tx, project).await? as usize >= MOST_ENDED {
+                return Err(Error::BadRequest(format!(
+                    "{MOST_ENDED} interventions were ended a moment ago. Try again in a minute."
+                )));
+            }
+            store::of_project(tx, project, MOST as i64).await?.len()
+        }
+        _ => of_operator as usize,
+    };
+    if known >= most {
+        return Err(Error::BadRequest(format!(
+            "There can be {most} interventions. End some that are not needed before you make another."
+        )));
+    }
+    Ok(())
 }
 
 fn entry(action: Action, of: &Intervention) -> Entry {

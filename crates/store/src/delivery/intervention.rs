@@ -48,28 +48,39 @@ pub async fn mark(rx: &mut Rx<'_>) -> Result<(i64, i64)> {
     .await
 }
 
-/// How many there are of the operator, and of projects.
+/// How many are in force of the operator, and of projects.
 pub async fn counts(rx: &mut Rx<'_>) -> Result<(i64, i64)> {
     rx.one(
         "select coalesce(sum(case when created_by = $1 then 1 else 0 end), 0), \
-         coalesce(sum(case when created_by = $1 then 0 else 1 end), 0) from interventions",
+         coalesce(sum(case when created_by = $1 then 0 else 1 end), 0) from interventions where ended_at is null",
         args![OPERATOR],
         |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await
 }
 
-/// All of them, `most` at most, the oldest first.
+/// All of them, `most` at most: those that are in force before those that have ended, and of either the oldest first.
 pub async fn all(rx: &mut Rx<'_>, most: i64) -> Result<Vec<Intervention>> {
-    rx.all(format!("select {COLUMNS} from interventions order by id limit $1"), args![most], read).await
+    let sql = format!(
+        "select {COLUMNS} from interventions order by case when ended_at is null then 0 else 1 end, id limit $1"
+    );
+    rx.all(sql, args![most], read).await
 }
 
-/// Those of a project, `most` at most, the oldest first.
+/// Those of a project that are in force, `most` at most, the oldest first.
 pub async fn of_project(rx: &mut Rx<'_>, project: ProjectNumber, most: i64) -> Result<Vec<Intervention>> {
-    rx.all(
-        format!("select {COLUMNS} from interventions where project = $1 order by id limit $2"),
-        args![project, most],
-        read,
+    let sql = format!(
+        "select {COLUMNS} from interventions where project = $1 and ended_at is null order by id limit $2"
+    );
+    rx.all(sql, args![project, most], read).await
+}
+
+/// How many of a project have ended and are not forgotten yet.
+pub async fn ended_of_project(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
+    rx.one(
+        "select count(*) from interventions where project = $1 and ended_at is not null",
+        args![project],
+        |r| r.get(0),
     )
     .await
 }
@@ -272,100 +283,5 @@ pub async fn waiting(rx: &mut Rx<'_>, project: ProjectNumber, id: InterventionId
 }
 
 #[cfg(test)]
-mod tests {
-    use mailwright_core::audit::Actor;
-    use mailwright_core::ids::EmailId;
-
-    use super::*;
-    use crate::body;
-    use crate::database::db::Db;
-    use crate::database::location::Location;
-    use crate::database::metrics::StoreMetrics;
-    use crate::database::migrate::migrate;
-    use crate::database::migrate::tests::Database;
-    use crate::project;
-    use crate::project::purge;
-
-    const NOW: Timestamp = Timestamp(1_741_608_000_000);
-
-    fn pause(project: ProjectNumber) -> Intervention {
-        Intervention {
-            id: InterventionId::new(NOW, rand::random()),
-            kind: InterventionKind::Pause,
-            scope: Scope { project: Some(project), ..Scope::default() },
-            transport: None,
-            reason: None,
-            created_by: OPERATOR.into(),
-            created_name: None,
-            created_at: NOW,
-            ended_at: None,
-        }
-    }
-
-    fn mail(project: ProjectNumber, by: &Intervention) -> Paused {
-        let claim = ClaimRef { project, id: EmailId::new(NOW, rand::random()), claim: 1 };
-        Paused { claim, by: by.id, until: NOW, why: "It was paused.".into() }
-    }
-
-    async fn ids(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<InterventionId>> {
-        Ok(of_project(rx, project, 10).await?.into_iter().map(|one| one.id).collect())
-    }
-
-    #[tokio::test]
-    async fn what_holds_for_a_project_holds_after_a_reset_and_is_gone_with_the_project() {
-        let folder = tempfile::tempdir().unwrap();
-        let location = Location::Sqlite(folder.path().join("interventions.sqlite"));
-        let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
-        let database = Database::create("interventions").await;
-        for db in [sqlite, database.open()] {
-            migrate(&db, NOW).await.unwrap();
-            let done = db.write(body!(async |tx| {
-                let old = project::create(tx, "Acme", "en", NOW).await?.number;
-                let other = project::create(tx, "Other", "en", NOW).await?.number;
-                let (of_old, of_other) = (pause(old), pause(other));
-                add(tx, &of_old).await?;
-                add(tx, &of_other).await?;
-                let before = mark(tx).await?;
-                let new = purge::reset(tx, old, NOW).await?;
-                assert_eq!((ids(tx, old).await?, ids(tx, new).await?), (vec![], vec![of_old.id]));
-                assert_ne!(mark(tx).await?, before, "processes would not look anew");
-
-                let before = mark(tx).await?;
-                // by a clock that is behind the one by which the others began
-                assert!(end(tx, of_other.id, Timestamp(NOW.0 - 1)).await?);
-                assert_ne!(mark(tx).await?, before, "processes would not look anew");
-
-                purge::delete(tx, new, &Actor::Operator, NOW).await?;
-                assert_eq!((ids(tx, new).await?, ids(tx, other).await?), (vec![], vec![of_other.id]));
-
-                // a request was under way, and a project is forgotten by now
-                let gone = [pause(new), pause(ProjectNumber(other.0 + 100))];
-                let everywhere = Scope { site: Some("site.test".into()), ..Scope::default() };
-                let of_site = Intervention { scope: everywhere, ..pause(other) };
-                for one in gone.iter().chain([&of_site]) {
-                    add(tx, one).await?;
-                }
-                super::pause(tx, &[mail(new, &gone[0])], NOW).await?;
-                let mut found = of_deleted(tx, 10).await?;
-                found.sort_unstable();
-                let mut expected = gone.each_ref().map(|one| one.id);
-                expected.sort_unstable();
-                assert_eq!(found, expected);
-                assert_eq!(of_deleted(tx, 1).await?.len(), 1);
-                remove(tx, &found).await?;
-                assert_eq!(
-                    (of_deleted(tx, 10).await?, projects(tx, gone[0].id, old, 10).await?),
-                    (vec![], vec![])
-                );
-                let left: Vec<_> = all(tx, 10).await?.into_iter().map(|one| one.id).collect();
-                assert!(
-                    left.len() == 2 && left.contains(&of_other.id) && left.contains(&of_site.id),
-                    "{left:?}"
-                );
-                Ok::<_, Error>(())
-            }));
-            done.await.unwrap();
-        }
-        database.drop().await;
-    }
-}
+#[path = "intervention_tests.rs"]
+mod tests;

@@ -236,6 +236,20 @@ both_engines! {
         assert_ne!(intervene(&app, &json!({"kind": "PAUSE", "site": "a.example+b.example"})).await, own);
     }
 
+    async fn what_has_ended_makes_room_at_once(engine: Engine) {
+        let app = App::start(engine).await;
+        let path = "/delivery/interventions";
+        let mut made = Vec::new();
+        for number in 0..20 {
+            made.push(intervene(&app, &json!({"kind": "PAUSE", "domain": format!("d{number}.example")})).await);
+        }
+        let more = json!({"kind": "PAUSE", "domain": "more.example"});
+        app.post(path).json(&more).send().await.assert_error(400, "BAD_REQUEST");
+        app.delete(&format!("{path}/{}", made[0])).send().await.assert_status(200);
+        intervene(&app, &more).await;
+        assert_eq!(items(&read(&app, path).await).len(), 20);
+    }
+
     async fn what_is_not_clear_is_refused(engine: Engine) {
         let app = App::start(engine).await;
         let answer = app.post("/delivery/interventions").json(&json!({

@@ -1,5 +1,5 @@
 //! What an operator, or a project for its own mail, wants done with mail that waits: nothing for now, another transport, or
-//! that it is given up.
+//! that it is given up. And that a site which blocked us is tried again.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -29,6 +29,8 @@ names_in_json! {
         Reroute = "REROUTE",
         /// What was accepted before the intervention is given up.
         Expire = "EXPIRE",
+        /// It is tried again at a site that blocked us, before the time of that is over. The operator alone can want this.
+        Resume = "RESUME",
     }
 }
 
@@ -148,13 +150,17 @@ pub struct Interventions {
     by_site: HashMap<String, Vec<usize>>,
     by_domain: HashMap<String, Vec<usize>>,
     by_project: HashMap<ProjectNumber, Vec<usize>>,
+    /// When sites were resumed.
+    resumed: HashMap<String, Timestamp>,
 }
 
 impl Interventions {
     /// Those of a list that have not ended.
     pub fn new(list: Vec<Intervention>) -> Self {
-        let all = list.into_iter().filter(|one| one.ended_at.is_none()).collect();
-        let mut found = Self { all, ..Self::default() };
+        let in_force = list.into_iter().filter(|one| one.ended_at.is_none());
+        let (resumed, all): (Vec<_>, Vec<_>) = in_force.partition(|one| one.kind == InterventionKind::Resume);
+        let resumed = resumed.into_iter().filter_map(|one| Some((one.scope.site?, one.created_at)));
+        let mut found = Self { all, resumed: resumed.collect(), ..Self::default() };
         for (at, one) in found.all.iter().enumerate() {
             match &one.scope {
                 Scope { site: Some(site), .. } => found.by_site.entry(site.clone()).or_default().push(at),
@@ -170,7 +176,12 @@ impl Interventions {
         found
     }
 
-    /// Whether there is none.
+    /// When a site was resumed last, if that is not long ago.
+    pub fn resumed_at(&self, site: &str) -> Option<Timestamp> {
+        self.resumed.get(site).copied()
+    }
+
+    /// Whether there is none that says what is done with a mail.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -208,7 +219,7 @@ impl Interventions {
         meant.min_by_key(|one| match one.kind {
             InterventionKind::Expire => 0,
             InterventionKind::Pause => 1,
-            InterventionKind::Reroute => 2,
+            InterventionKind::Reroute | InterventionKind::Resume => 2,
         })
     }
 }
@@ -339,6 +350,17 @@ mod tests {
         ] {
             assert_eq!(site_name(wrong), None, "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn that_a_site_is_resumed_says_nothing_of_a_mail() {
+        let resume = one(InterventionKind::Resume, None, None, Some("site.test"));
+        let all = Interventions::new(vec![resume.clone()]);
+        assert_eq!((all.resumed_at("site.test"), all.resumed_at("other.test")), (Some(Timestamp(5)), None));
+        assert!(all.is_empty() && !all.names_site("site.test") && !all.pauses_site("site.test"));
+        assert_eq!(all.of(mail(1, "a.test", Some("site.test"), 4)), None);
+        let ended = Interventions::new(vec![Intervention { ended_at: Some(Timestamp(6)), ..resume }]);
+        assert_eq!(ended.resumed_at("site.test"), None);
     }
 
     #[test]

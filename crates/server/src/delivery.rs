@@ -36,6 +36,15 @@ pub(crate) enum DeliveryCommand {
     },
     /// Give up the mail that waits now.
     Expire(Which),
+    /// Have mail for a site tried again that blocks us, once the cause is removed, or that is paused.
+    Resume {
+        /// The site, as the log names it.
+        #[arg(long)]
+        site: String,
+        /// Why: `mailwright delivery list` shows it for a day.
+        #[arg(long)]
+        reason: Option<String>,
+    },
     /// End what was begun: mail that was paused is tried again within seconds.
     End {
         /// The id that `mailwright delivery list` shows.
@@ -78,6 +87,10 @@ pub(crate) async fn delivery(config: &Config, command: DeliveryCommand) -> Resul
         DeliveryCommand::Pause(which) => (InterventionKind::Pause, which, None),
         DeliveryCommand::Expire(which) => (InterventionKind::Expire, which, None),
         DeliveryCommand::Reroute { which, to } => (InterventionKind::Reroute, which, Some(to)),
+        DeliveryCommand::Resume { site, reason } => {
+            resume(&app, &site, reason).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
         DeliveryCommand::End { id } => {
             let id: InterventionId = id.parse().context("this is not an id")?;
             let ended = app.end_intervention(None, &Actor::Operator, id).await?;
@@ -115,19 +128,8 @@ async fn begin(
     let domain =
         which.domain.as_deref().map(|text| DomainName::parse(text).context("--domain is not a domain name"));
     let domain = domain.transpose()?.map(|domain| domain.to_string());
-    let site = match &which.site {
-        Some(text) => Some(site_name(text).with_context(|| {
-            format!(
-                "--site must be the name of a site, such as google.com or a.example+b.example, of at most {MAX_NAME} \
-                 characters"
-            )
-        })?),
-        None => None,
-    };
-    let is_reason = |reason: &str| reason.chars().count() <= MAX_REASON && !holds_hidden(reason);
-    if which.reason.as_deref().is_some_and(|reason| !is_reason(reason)) {
-        bail!("--reason must have at most {MAX_REASON} characters, and no control or invisible ones");
-    }
+    let site = which.site.as_deref().map(named_site).transpose()?;
+    check_reason(which.reason.as_deref())?;
     let scope = Scope { project: project.as_ref().map(|project| project.number), domain, site };
     let made = app.intervene(Wanted { kind, scope, transport, reason: which.reason }).await?;
     print(&printable(&line(&made, project.as_ref())))?;
@@ -144,11 +146,44 @@ async fn begin(
     Ok(())
 }
 
+/// The site that is meant by `--site`.
+fn named_site(text: &str) -> Result<String> {
+    site_name(text).with_context(|| {
+        format!(
+            "--site must be the name of a site, such as google.com or a.example+b.example, of at most {MAX_NAME} \
+             characters"
+        )
+    })
+}
+
+fn check_reason(reason: Option<&str>) -> Result<()> {
+    let is_fit = |reason: &str| reason.chars().count() <= MAX_REASON && !holds_hidden(reason);
+    if reason.is_some_and(|reason| !is_fit(reason)) {
+        bail!("--reason must have at most {MAX_REASON} characters, and no control or invisible ones");
+    }
+    Ok(())
+}
+
+async fn resume(app: &App, site: &str, reason: Option<String>) -> Result<()> {
+    let site = named_site(site)?;
+    check_reason(reason.as_deref())?;
+    let resumed = app.resume_site(&site, reason).await?;
+    for (source, until) in &resumed.blocks {
+        let source = if source.is_empty() { "the address that the system chooses" } else { source.as_str() };
+        print(&printable(&format!("The block of {source} is ended. It would have lasted until {until}.")))?;
+    }
+    if let Some(id) = resumed.pause {
+        print(&format!("The pause {id} is ended."))?;
+    }
+    print(&format!("Mail for {site} is tried again within seconds."))
+}
+
 fn what_follows_the_end(kind: InterventionKind) -> &'static str {
     match kind {
         InterventionKind::Pause => "It is ended. Mail that was paused is tried again within seconds.",
         InterventionKind::Reroute => "It is ended. Mail leaves by the transports of its routes again.",
         InterventionKind::Expire => "It is ended. No more mail is given up. What was given up stays so.",
+        InterventionKind::Resume => "It is ended. The site stays resumed, unless it blocks us again.",
     }
 }
 

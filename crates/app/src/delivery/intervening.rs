@@ -29,7 +29,7 @@ pub(super) const MOST_IN_FORCE: i64 = (MOST + MOST_OF_PROJECTS) as i64;
 /// Something that is wanted, before it has an id.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// What.
+    /// What. That a site is resumed is wanted by [`App::resume_site`].
     pub kind: InterventionKind,
     /// With which mail: of a project, for a domain or for a site. Not for a domain and a site.
     pub scope: Scope,

@@ -12,6 +12,7 @@ use std::time::Duration;
 use mailwright_core::email::Reason;
 use mailwright_core::ids::InterventionId;
 use mailwright_core::intervention::{Intervention, InterventionKind, Interventions, Waiting};
+use mailwright_core::pacing::LONGEST_BLOCK;
 use mailwright_store::body;
 use mailwright_store::delivery::intervention::{self as store, Paused};
 use mailwright_store::sending::email::Claimed;
@@ -46,7 +47,8 @@ impl Known {
         Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Those whose mail is to be looked for: they have ended, give mail up, or have it leave by another transport.
+    /// Those whose mail is to be looked for: they have ended, give mail up, have it leave by another transport, or say that
+    /// what it waits for is over.
     pub(super) fn open(&self) -> Arc<Vec<Intervention>> {
         Arc::clone(&self.open.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -87,7 +89,18 @@ pub(super) fn instead(known: &Interventions, mail: &Claimed, site: Option<&str>)
         }
         InterventionKind::Expire => Instead::Expire(format!("The mail was given up on request.{reason}")),
         InterventionKind::Reroute => Instead::By(found.transport.clone()?),
+        InterventionKind::Resume => return None,
     })
+}
+
+/// How long an intervention is in force that ends by itself. That a site is resumed is told for as long as a process may
+/// have in memory that it was blocked before.
+fn ends_after(kind: InterventionKind) -> Option<Duration> {
+    match kind {
+        InterventionKind::Expire => Some(EXPIRES_FOR),
+        InterventionKind::Resume => Some(LONGEST_BLOCK),
+        InterventionKind::Pause | InterventionKind::Reroute => None,
+    }
 }
 
 /// What a process has seen of the interventions.
@@ -119,9 +132,11 @@ impl Delivery {
         }
         let now = self.now();
         let open = self.interventions.open();
-        let expires = |one: &&Intervention| one.kind == InterventionKind::Expire && one.ended_at.is_none();
-        let over = open.iter().filter(expires).filter(|one| now.since(one.created_at) >= EXPIRES_FOR);
-        for id in over.map(|one| one.id) {
+        let is_over = |one: &&Intervention| {
+            let ends = ends_after(one.kind).filter(|_| one.ended_at.is_none());
+            ends.is_some_and(|after| now.since(one.created_at) >= after)
+        };
+        for id in open.iter().filter(is_over).map(|one| one.id) {
             self.app.0.db.write(body!(async |tx| store::end(tx, id, now).await)).await?;
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Lets mail go that waited for an intervention which has ended, and finds the mail that one gives up, or has leave by
-//! another transport: it may wait for a server that takes none.
+//! another transport: it may wait for a server that takes none. And the mail that waits for a site which is resumed, by
+//! what it says that it waits for.
 //!
 //! A pause may have had a million mails wait. They are made due [`PORTION`] in a transaction, and after each the next
 //! intervention has its turn: the end of a small one does not wait for that of a large one. What is wanted is looked at
@@ -23,12 +24,14 @@ use mailwright_store::sending::email;
 use mailwright_store::{Db, Error as StoreError, body, project};
 
 use super::Delivery;
+use super::direct::waits_for_block;
 use crate::background::runner::{Next, Runner, Work};
 use crate::error::Result;
 
 /// How often mail is looked for of an intervention that has ended.
 const LOOK: Duration = Duration::from_secs(1);
-/// For how long after the end of an intervention mail is let go that another process paused before it knew.
+/// For how long after the end of an intervention, or after a site was resumed, mail is let go that another process had
+/// wait before it knew.
 const ENDING: Duration = Duration::from_secs(10);
 /// Mails that are made due in one transaction: it keeps others from writing for some hundredths of a second.
 const PORTION: i64 = 250;
@@ -135,11 +138,16 @@ impl Look {
         };
         let (id, domain, before) = (of.id, of.scope.domain.clone(), of.created_at);
         let lets_go = self.lets_go;
+        let resumed = of.scope.site.as_deref().filter(|_| of.kind == InterventionKind::Resume);
+        let why = resumed.map(waits_for_block);
         let made = db.write_in_background(body!(async |tx| {
             if lets_go {
                 return store::let_go(tx, project, id, PORTION, now).await;
             }
-            let count = email::make_due(tx, project, domain.as_deref(), before, PORTION, now).await?;
+            let count = match &why {
+                Some(why) => email::make_due_that_say(tx, project, why, PORTION, now).await?,
+                None => email::make_due(tx, project, domain.as_deref(), before, PORTION, now).await?,
+            };
             Ok((count, count < PORTION as u64))
         }));
         let (count, mut is_all) = made.await?;
@@ -153,12 +161,14 @@ impl Look {
     }
 
     /// Whether there is nothing to do for now. Mail is let go again and again: a process that had not heard of the end
-    /// may have paused more. Mail to be given up is looked for once.
+    /// may have paused more. So it is with mail for a site that was resumed a moment ago. Mail to be given up is looked
+    /// for once.
     fn is_through(&mut self, of: &Intervention, now: Timestamp) -> bool {
         if self.lets_go != of.ended_at.is_some() {
             *self = Self::new(of, now);
         }
-        if !self.is_over || !self.lets_go {
+        let is_new = of.kind == InterventionKind::Resume && self.began.since(of.created_at) < ENDING;
+        if !self.is_over || !self.lets_go && !is_new {
             return self.is_over;
         }
         // also where the clock was set back since
@@ -179,7 +189,7 @@ impl Look {
             db.read(body!(async |rx| store::projects(rx, id, after, 1).await)).await?
         } else if let Some(project) = of.scope.project {
             return Ok(Some(project).filter(|project| *project > after));
-        } else if of.scope.domain.is_some() {
+        } else if of.scope.domain.is_some() || of.kind == InterventionKind::Resume {
             db.read(body!(async |rx| project::numbers(rx, after, 1).await)).await?
         } else {
             Vec::new()

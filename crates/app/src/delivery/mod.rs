@@ -53,6 +53,7 @@ mod refusal;
 mod remembered;
 mod render_pool;
 mod rests;
+pub mod resuming;
 mod sender;
 mod ses;
 mod signing;

@@ -21,4 +21,4 @@ pub mod reply;
 mod simulation;
 pub mod warm_up;
 
-pub use pace::{Grant, Pace, PaceReason, Report, Wait, Wish};
+pub use pace::{Grant, LONGEST_BLOCK, Pace, PaceReason, Report, Wait, Wish};

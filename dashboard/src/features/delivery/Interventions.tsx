@@ -14,7 +14,7 @@ import type { Scope, Wish } from './scope';
 import { t } from './texts';
 import { Wished } from './Wished';
 
-const TONES: Record<Intervention['kind'], Tone> = { PAUSE: 'warn', REROUTE: 'accent', EXPIRE: 'bad' };
+const TONES: Record<Intervention['kind'], Tone> = { PAUSE: 'warn', REROUTE: 'accent', EXPIRE: 'bad', RESUME: 'good' };
 
 const scopeOf = ({ domain, site }: Intervention): Scope => ({ ...(domain ? { domain } : {}), ...(site ? { site } : {}) });
 

@@ -50,7 +50,7 @@ export const t = texts({
     someKey: 'A key',
     someMember: 'A member',
     operatorEnds: 'The operator ends it',
-    kinds: { PAUSE: 'Paused', REROUTE: 'Sent another way', EXPIRE: 'Given up' } satisfies Record<Intervention['kind'], string>,
+    kinds: { PAUSE: 'Paused', REROUTE: 'Sent another way', EXPIRE: 'Given up', RESUME: 'Tried again' } satisfies Record<Intervention['kind'], string>,
     byTransport: (transport: string) => `By the transport ${transport}`,
     mailOf: ({ domain, site }: Scope) =>
       domain && site ? `mail to ${domain} at ${site}` : domain ? `mail to ${domain}` : site ? `mail to all domains at ${site}` : 'all mail of the project',
@@ -151,7 +151,7 @@ export const t = texts({
     someKey: 'Ein Schlüssel',
     someMember: 'Ein Mitglied',
     operatorEnds: 'Der Betreiber beendet es',
-    kinds: { PAUSE: 'Angehalten', REROUTE: 'Umgeleitet', EXPIRE: 'Aufgegeben' } satisfies Record<Intervention['kind'], string>,
+    kinds: { PAUSE: 'Angehalten', REROUTE: 'Umgeleitet', EXPIRE: 'Aufgegeben', RESUME: 'Wieder versucht' } satisfies Record<Intervention['kind'], string>,
     byTransport: (transport: string) => `Über den Transport ${transport}`,
     mailOf: ({ domain, site }: Scope) =>
       domain && site ? `Mails an ${domain} bei ${site}` : domain ? `Mails an ${domain}` : site ? `Mails an alle Domains bei ${site}` : 'alle Mails des Projekts',

@@ -14,6 +14,7 @@ mod next_hop;
 mod outcomes;
 mod pace;
 mod queue;
+mod resuming;
 mod ses;
 mod sites;
 mod tls_reports;

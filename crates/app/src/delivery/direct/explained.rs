@@ -8,6 +8,11 @@ use super::site::Slow;
 pub(super) const LOOKED_UP: &str =
     "The mail waits, because the name servers of its domain take long to answer.";
 
+/// What all mail says that waits for a site which blocks us; the codes of its reply may follow.
+pub(in crate::delivery) fn waits_for_block(site: &str) -> String {
+    format!("The mail waits, because {site} blocks the address that we send from.")
+}
+
 /// Why mail for a site waits, in a sentence.
 pub(super) fn explained(site: &str, why: &Slow) -> String {
     let said = |reply: &str| if reply.is_empty() { String::new() } else { format!(" Last: {reply}") };
@@ -22,7 +27,7 @@ pub(super) fn explained(site: &str, why: &Slow) -> String {
             format!("The mail waits, because {site} asks us to send less.{}", said(reply))
         }
         Slow::Pace(PaceReason::Blocked, reply) => {
-            format!("The mail waits, because {site} blocks the address that we send from.{}", said(reply))
+            format!("{}{}", waits_for_block(site), said(reply))
         }
         Slow::Pace(PaceReason::Rate, reply) => {
             format!("The mail waits, because of how many mails a minute {site} takes.{}", said(reply))

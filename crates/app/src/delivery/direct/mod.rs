@@ -65,6 +65,7 @@ use policies::Policies;
 use sites::Sites;
 use unanswered::PROMPT;
 
+pub(super) use explained::waits_for_block;
 pub(super) use hand_out::work;
 pub(super) use tls_results::TlsResults;
 

@@ -65,8 +65,11 @@ pub(super) async fn run(delivery: Arc<Delivery>, transport: TransportNumber, dir
                 tidied_at = now;
             }
             let reaped = sites.reap(now);
-            let source = direct.source();
+            let (source, known) = (direct.source(), Arc::clone(&sites.interventions));
             let steps = sites.each().filter_map(|(name, site)| {
+                if let Some(at) = known.resumed_at(name) {
+                    site.resumed(at);
+                }
                 let waiting = by_site.get(name).copied().unwrap_or_default();
                 site.note_queue(waiting, now);
                 let (report, wish) = site.ask(waiting, now)?;

@@ -14,6 +14,7 @@
 //! doubles, up to an hour.
 //!
 //! **A block** pauses the pair for an hour, doubled each time up to a day; afterwards it begins with a tenth of its rate.
+//! Whoever removed the cause may end it before ([`Pace::resume`]).
 
 mod connections;
 mod grant;
@@ -34,8 +35,10 @@ use crate::time::Timestamp;
 
 /// Rests after throttling.
 const RESTS: Pauses = Pauses { first: Duration::from_mins(1), longest: Duration::from_hours(1) };
+/// The longest pause after a block.
+pub const LONGEST_BLOCK: Duration = Duration::from_hours(24);
 /// Pauses after a block, and the part of the rate that is left after one.
-const PAUSES: Pauses = Pauses { first: Duration::from_hours(1), longest: Duration::from_hours(24) };
+const PAUSES: Pauses = Pauses { first: Duration::from_hours(1), longest: LONGEST_BLOCK };
 const AFTER_BLOCK: f64 = 0.1;
 /// Mails that a site has to have taken for each connection beyond the first: what is in flight when it says that it is
 /// too much, is too much as well.
@@ -92,6 +95,16 @@ impl Pace {
         } else {
             None
         }
+    }
+
+    /// Ends a block before its time, together with a rest that would outlast it: whoever asks for that has removed the
+    /// cause. How often the site blocked is kept, so that it is left alone for longer if it blocks again. Returns until
+    /// when the block would have lasted; `None` where there is none.
+    pub fn resume(&mut self, now: Timestamp) -> Option<Timestamp> {
+        let block = self.stands_still(now).filter(|wait| wait.reason == PaceReason::Blocked)?;
+        self.blocked_until = now;
+        self.rest_until = self.rest_until.min(now);
+        Some(block.until)
     }
 
     /// Takes back what was granted before a time, to processes that have all ended since.

@@ -159,6 +159,19 @@ fn a_block_pauses_for_longer_each_time() {
 }
 
 #[test]
+fn a_block_that_is_ended_by_hand_pauses_for_longer_when_it_comes_back() {
+    let mut pace = throttled(100);
+    assert_eq!(pace.resume(NOW), None, "a site that only throttles does not block");
+    pace.step(1, &said(Signal::Blocked), wish(10, 1), LIMITS, NOW);
+    assert_eq!(pace.resume(after(10)), Some(NOW.plus(PAUSES.first)));
+    assert_eq!((pace.stands_still(after(10)), pace.resume(after(10))), (None, None));
+    let grant = pace.step(1, &Report::default(), wish(10, 4), LIMITS, after(10));
+    assert_eq!((grant.mails, grant.connections, pace.per_minute()), (1, 1, Some(5.0)), "it begins slowly");
+    pace.step(1, &said(Signal::Blocked), wish(10, 1), LIMITS, after(11));
+    assert_eq!(pace.stands_still(after(11)).unwrap().until, after(11).plus(2 * PAUSES.first));
+}
+
+#[test]
 fn too_many_connections_are_one_fewer_from_then_on() {
     let mut pace = known(8);
     pace.step(1, &Report::default(), wish(100, 5), LIMITS, NOW);

@@ -211,4 +211,9 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "senders of reports of DMARC",
         sql: include_str!("../../../migrations/0062_dmarc_senders.sql"),
     },
+    Migration {
+        number: 63,
+        name: "resumed sites",
+        sql: include_str!("../../../migrations/0063_resumed_sites.sql"),
+    },
 ];

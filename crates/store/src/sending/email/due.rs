@@ -1,5 +1,7 @@
 //! The mails that wait to be handed over.
 
+use std::time::Duration;
+
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
@@ -9,6 +11,9 @@ use crate::database::dialect::Sql;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::project;
+
+/// Mail that is due within this time is left as it is when a site is resumed: it leaves soon, or is claimed by now.
+const SOON: Duration = Duration::from_mins(5);
 
 /// The projects that may send and have a mail due in a lane. It goes from one project with mail that waits to the next
 /// in the index of the queue, so that it does not matter how many projects there are.
@@ -44,8 +49,7 @@ pub async fn make_due(
     most: i64,
     now: Timestamp,
 ) -> Result<u64> {
-    let escaped = domain.map(|domain| domain.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
-    let pattern = format!("%@{}", escaped.as_deref().unwrap_or("%"));
+    let pattern = format!("%@{}", domain.map_or_else(|| "%".to_owned(), escaped));
     tx.execute(
         "update emails set due_at = $5, paused_by = null where project_id = $1 and status = 'PENDING' and id in \
          (select id from emails where project_id = $1 and due_at > $5 and status = 'PENDING' and created_at < $3 \
@@ -53,6 +57,31 @@ pub async fn make_due(
         args![project, pattern, before, most, now],
     )
     .await
+}
+
+/// Makes mails of a project due that wait for later, `most` at most, whose `error` begins with `why`: what it says holds no
+/// longer. Returns how many there were. The time that they were to wait on does not count.
+pub async fn make_due_that_say(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    why: &str,
+    most: i64,
+    now: Timestamp,
+) -> Result<u64> {
+    let pattern = format!("{}%", escaped(why));
+    tx.execute(
+        "update emails set due_at = $5, waited_ms = case when waited_ms > due_at - $5 then waited_ms - (due_at - $5) \
+         else 0 end where project_id = $1 and status = 'PENDING' and due_at > $3 and id in \
+         (select id from emails where project_id = $1 and due_at > $3 and status = 'PENDING' and error like $2 \
+         escape '\\' limit $4)",
+        args![project, pattern, now.plus(SOON), most, now],
+    )
+    .await
+}
+
+/// A text as `like` takes it, with the escape character `\`.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }
 
 /// How many mails of a lane are due, counted up to `most`.

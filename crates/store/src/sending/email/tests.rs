@@ -10,7 +10,8 @@ use serde_json::Value as Json;
 use tokio::sync::oneshot;
 
 use super::{
-    ClaimRef, Concluded, Mark, Outcome, Unreadable, conclude_late, make_due, mark_sending, settle_unreadable,
+    ClaimRef, Concluded, Mark, Outcome, Unreadable, conclude_late, make_due, make_due_that_say, mark_sending,
+    settle_unreadable,
 };
 use crate::args;
 use crate::body;
@@ -160,5 +161,42 @@ async fn a_mail_that_begins_to_be_written_meanwhile_is_not_made_due() {
         rx.one(sql, args![ONE, claim.id], |r| r.get::<Timestamp>(0)).await
     }));
     assert_eq!(due_at.await.unwrap(), lease);
+    database.drop().await;
+}
+
+/// Stores a mail that waits for two hours from now on, and has waited for three with them.
+async fn waiting(tx: &mut Tx<'_>, error: Option<&str>) -> Result<ClaimRef> {
+    let claim = store(tx, None, EmailStatus::Pending, true).await?;
+    let (due_at, waited) = (NOW.plus(Duration::from_hours(2)), 3 * 3_600_000_i64);
+    let sql = "update emails set error = $3, due_at = $4, waited_ms = $5 where project_id = $1 and id = $2";
+    tx.execute(sql, args![ONE, claim.id, error, due_at, waited]).await?;
+    Ok(claim)
+}
+
+#[tokio::test]
+async fn mail_that_waits_for_what_is_over_is_made_due_and_has_not_waited_for_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::Sqlite(folder.path().join("over.sqlite"));
+    let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
+    let database = Database::create("over").await;
+    for db in [sqlite, database.open()] {
+        migrate(&db, NOW).await.unwrap();
+        let done = db.write(body!(async |tx| {
+            let meant = waiting(tx, Some("It waits for a_b.test. Last: 554 5.7.1")).await?;
+            let other = waiting(tx, Some("It waits for axb.test.")).await?;
+            let silent = waiting(tx, None).await?;
+            assert_eq!(make_due_that_say(tx, ONE, "It waits for a_b.test.", 10, NOW).await?, 1);
+            assert_eq!(make_due_that_say(tx, ONE, "It waits for a_b.test.", 10, NOW).await?, 0, "it is due");
+            let later = NOW.plus(Duration::from_hours(2));
+            for (mail, due_at, hours) in [(meant, NOW, 1), (other, later, 3), (silent, later, 3)] {
+                let sql = "select due_at, waited_ms from emails where project_id = $1 and id = $2";
+                let read =
+                    tx.one(sql, args![ONE, mail.id], |r| Ok((r.get::<Timestamp>(0)?, r.get::<i64>(1)?)));
+                assert_eq!(read.await?, (due_at, hours * 3_600_000));
+            }
+            Ok::<_, Error>(())
+        }));
+        done.await.unwrap();
+    }
     database.drop().await;
 }

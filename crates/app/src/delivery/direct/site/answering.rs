@@ -1,6 +1,7 @@
 //! What a site answers, and how soon.
 
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::pacing::PaceReason;
 use mailwright_core::pacing::reply::Signal;
 use mailwright_core::time::Timestamp;
 
@@ -79,5 +80,53 @@ impl<L> Site<L> {
     pub(in crate::delivery::direct) fn ends_apart(&mut self) {
         self.apart = self.apart.saturating_sub(1);
         self.counts_apart &= self.apart > 0;
+    }
+
+    /// The operator resumed it: that it blocks us is known no longer, but asked of its pace, which knows better. What
+    /// domains said of that before does not count any more.
+    pub(in crate::delivery::direct) fn resumed(&mut self, at: Timestamp) {
+        if self.resumed_at == at {
+            return;
+        }
+        self.resumed_at = at;
+        self.accusers.clear();
+        if self.wait.is_some_and(|wait| wait.reason == PaceReason::Blocked) {
+            // a block that comes back is told anew
+            (self.wait, self.told) = (None, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use mailwright_core::pacing::limits::Limits;
+    use mailwright_core::pacing::{Grant, Wait};
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    fn blocked(until: Timestamp) -> Grant {
+        let wait = Some(Wait { reason: PaceReason::Blocked, until });
+        let until = NOW.plus(Duration::from_secs(5));
+        Grant { mails: 0, connections: 0, until, wait, is_wanted: false }
+    }
+
+    #[test]
+    fn the_pace_of_a_site_that_was_resumed_is_asked_once() {
+        let (later, until) = (NOW.plus(Duration::from_mins(1)), NOW.plus(Duration::from_hours(1)));
+        let mut site: Site<u32> = Site::new(Limits::UNKNOWN);
+        assert_eq!(site.granted(blocked(until), None, None), Some(PaceReason::Blocked));
+        assert!(site.ask(1, later).is_none(), "until the block is over");
+        site.resumed(later);
+        assert_eq!(site.blocked_until(later), None);
+        assert!(site.ask(1, later).is_some());
+        // it blocks us again
+        assert_eq!(site.granted(blocked(until), None, None), Some(PaceReason::Blocked), "that is news");
+        site.resumed(later);
+        assert_eq!(site.blocked_until(later), Some(until));
+        assert!(site.ask(1, later).is_none());
     }
 }

@@ -102,6 +102,8 @@ pub(super) struct Site<L> {
     pub(super) greylisting: Greylisting,
     /// When the next mail may leave of those that do not wait in memory.
     slot: Timestamp,
+    /// When the operator resumed it, as far as that was taken into account.
+    resumed_at: Timestamp,
 }
 
 impl<L> Site<L> {
@@ -133,6 +135,7 @@ impl<L> Site<L> {
             busy_since: None,
             greylisting: Greylisting::default(),
             slot: Timestamp(0),
+            resumed_at: Timestamp(0),
         }
     }
 

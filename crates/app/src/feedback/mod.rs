@@ -29,6 +29,7 @@ mod redirect;
 mod report;
 mod return_path;
 mod sns;
+mod sns_certificates;
 mod sns_received;
 mod specimen;
 mod token;

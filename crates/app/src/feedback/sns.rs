@@ -17,25 +17,17 @@ use mailwright_store::body;
 use mailwright_store::delivery::provider_mail;
 use mailwright_store::feedback::hit::{self, NewHit};
 use mailwright_store::feedback::{link, origin};
-use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::happening::{Bounce, Happening};
 use super::mail_links::{MailLinks, stored_links};
 use super::news::{News, Recorded};
+use super::sns_certificates::{Certificates, Known};
 use crate::App;
 use crate::error::Result;
 use crate::http_client::{Answer, ConfiguredUrl, GivenUrl, HttpClient, Request};
 
-/// Certificates that are kept.
-const CERTIFICATES: usize = 16;
-/// How long a certificate is used without fetching it again.
-const KEPT: Duration = Duration::from_hours(24);
-/// Addresses without a certificate that are known as such.
-const FAILURES: usize = 256;
-/// How long an address is not asked again, after it gave no certificate or one that is not valid.
-const SPARED: Duration = Duration::from_mins(1);
 /// The largest certificate, in bytes.
 const MAX_CERTIFICATE: usize = 64 * 1024;
 /// How old a message may be: SNS tries for some hours, and what is older may be somebody's who kept it.
@@ -44,15 +36,12 @@ const MAX_AGE: Duration = Duration::from_hours(14 * 24);
 /// What this process keeps.
 pub(super) struct State {
     http: HttpClient,
-    /// Certificates by address, and when each was fetched.
-    certificates: Cache<String, (Timestamp, Arc<Vec<u8>>)>,
-    /// Addresses that gave none, and when each was asked. Anybody can write a message that names one.
-    failures: Cache<String, Timestamp>,
+    certificates: Certificates,
 }
 
 impl State {
     pub(super) fn new(http: HttpClient) -> Self {
-        Self { http, certificates: Cache::new(CERTIFICATES), failures: Cache::new(FAILURES) }
+        Self { http, certificates: Certificates::new() }
     }
 }
 
@@ -138,20 +127,22 @@ impl App {
         hosts: &Hosts,
         is_fresh: bool,
     ) -> std::result::Result<Arc<Vec<u8>>, SnsAnswer> {
-        let (state, now) = (&self.0.feedback.sns, self.clock().now());
-        let age = if is_fresh { SPARED } else { KEPT };
-        let kept = state.certificates.get(url.as_str()).filter(|(at, _)| now.since(*at) < age);
-        if let Some((_, certificate)) = kept {
+        let kept = &self.0.feedback.sns.certificates;
+        if let Some(certificate) = kept.get(url.as_str(), is_fresh, self.clock().now()) {
             return Ok(certificate);
         }
         let later = SnsAnswer::Later("The certificate could not be fetched.");
-        if state.failures.get(url.as_str()).is_some_and(|at| now.since(at) < SPARED) {
-            return Err(later);
+        let _turn = kept.turn(url.as_str()).await;
+        let now = self.clock().now();
+        match kept.look(url.as_str(), is_fresh, now) {
+            Known::Certificate(certificate) => return Ok(certificate),
+            Known::Spared => return Err(later),
+            Known::Nothing => {}
         }
         match self.get_of_sns(url, hosts).await {
             Some(answer) if answer.status.is_success() && answer.body.len() <= MAX_CERTIFICATE => {
                 let certificate = Arc::new(answer.body.to_vec());
-                state.certificates.insert(url.to_string(), (now, Arc::clone(&certificate)));
+                kept.put(url.as_str(), &certificate, now);
                 return Ok(certificate);
             }
             Some(answer) => {
@@ -159,7 +150,7 @@ impl App {
             }
             None => {}
         }
-        state.failures.insert(url.to_string(), now);
+        kept.failed(url.as_str(), now);
         Err(later)
     }
 

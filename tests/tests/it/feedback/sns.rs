@@ -179,6 +179,26 @@ both_engines! {
         post(&app, &service.notification("n2", &event("Send", "somebody@example.com", json!({})))).await.assert_status(200);
     }
 
+    async fn few_addresses_are_asked_for_a_certificate_in_a_minute(engine: Engine) {
+        let (app, _server, service) = started(engine).await;
+        let mut message = service.notification("n1", &json!({}));
+        for number in 0..25 {
+            message["SigningCertURL"] = format!("{}/none{number}.pem", service.endpoint()).into();
+            post(&app, &message).await.assert_status(503);
+        }
+        assert_eq!(service.calls().len(), 20);
+        let right = service.notification("n2", &event("Send", "somebody@example.com", json!({})));
+        post(&app, &right).await.assert_status(503);
+        app.advance(std::time::Duration::from_mins(1)).await;
+        post(&app, &right).await.assert_status(200);
+        // an address that gave its certificate is not asked again
+        for number in 0..25 {
+            message["SigningCertURL"] = format!("{}/other{number}.pem", service.endpoint()).into();
+            post(&app, &message).await.assert_status(503);
+        }
+        post(&app, &right).await.assert_status(200);
+    }
+
     async fn subscriptions_to_listed_topics_are_confirmed(engine: Engine) {
         let (app, _server, service) = started(engine).await;
         post(&app, &service.confirmation("s1")).await.assert_status(200);

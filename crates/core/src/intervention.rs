@@ -29,7 +29,7 @@ names_in_json! {
         Reroute = "REROUTE",
         /// What was accepted before the intervention is given up.
         Expire = "EXPIRE",
-        /// It is tried again at a site that blocked us, before the time of that is over. The operator alone can want this.
+        /// It is tried again at a site that blocked us, before the time of that is over. Only an operator can want this.
         Resume = "RESUME",
     }
 }

@@ -16,8 +16,8 @@ use crate::error::{Error, Resource, Result};
 const MOST_OF_PROJECTS: usize = 20_000;
 /// Most of a project for itself.
 pub const MOST_OF_PROJECT: usize = 20;
-/// Most of a project that have ended: each is kept for some seconds, so that all of its mail is let go. More would say that
-/// they are made and ended without end.
+/// Most of a project that have ended: each is kept for some seconds, so that all of its mail is let go. Without a
+/// limit, there would be as many as a project makes requests.
 pub const MOST_ENDED: usize = 200;
 /// Most interventions of the instance.
 pub const MOST: usize = 20_000;

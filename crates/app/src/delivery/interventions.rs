@@ -47,8 +47,8 @@ impl Known {
         Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Those whose mail is to be looked for: they have ended, give mail up, have it leave by another transport, or say that
-    /// what it waits for is over.
+    /// Those whose mail is to be looked for: they have ended, give mail up, have it leave by another transport, or say
+    /// that what it waits for is over.
     pub(super) fn open(&self) -> Arc<Vec<Intervention>> {
         Arc::clone(&self.open.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -93,8 +93,8 @@ pub(super) fn instead(known: &Interventions, mail: &Claimed, site: Option<&str>)
     })
 }
 
-/// How long an intervention is in force that ends by itself. That a site is resumed is told for as long as a process may
-/// have in memory that it was blocked before.
+/// How long an intervention is in force that ends by itself. That a site is resumed is told for as long as a process
+/// may have in memory that it was blocked before.
 fn ends_after(kind: InterventionKind) -> Option<Duration> {
     match kind {
         InterventionKind::Expire => Some(EXPIRES_FOR),

@@ -1,9 +1,9 @@
 //! An operator has a site tried again that blocks us, before the time of the block is over.
 //!
-//! The block is ended in the pace of each source address, which all processes share. The same transaction notes it as an
-//! intervention, by which they learn of it: each forgets the block that it has in memory (`direct/pacer.rs`), and makes
-//! the mail due that waits for its end (`letting_go.rs`). Who asks a pace reads its row anew, so that nobody writes the
-//! block back.
+//! The block is ended in the pace of each source address, which all processes share. The same transaction notes it as
+//! an intervention, by which they learn of it: each forgets the block that it has in memory (`direct/pacer.rs`), and
+//! makes the mail due that waits for its end (`letting_go.rs`). Who asks a pace reads its row anew, so that nobody
+//! writes the block back.
 
 use mailwright_core::audit::Actor;
 use mailwright_core::ids::InterventionId;

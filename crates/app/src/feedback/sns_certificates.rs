@@ -20,7 +20,7 @@ const KEPT: Duration = Duration::from_hours(24);
 const ADDRESSES: usize = 256;
 /// How long an address is not asked again, after it gave no certificate or one that is not valid.
 const SPARED: Duration = Duration::from_mins(1);
-/// Addresses that are asked in this time, of those that gave no certificate before. Each region of Amazon has one or two.
+/// Addresses that are asked in this time, of those that gave no certificate before. A region of Amazon has one or two.
 const MOST_UNKNOWN: u32 = 20;
 const WINDOW: Duration = Duration::from_mins(1);
 

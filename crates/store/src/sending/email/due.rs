@@ -59,8 +59,8 @@ pub async fn make_due(
     .await
 }
 
-/// Makes mails of a project due that wait for later, `most` at most, whose `error` begins with `why`: what it says holds no
-/// longer. Returns how many there were. The time that they were to wait on does not count.
+/// Makes mails of a project due that wait for later, `most` at most, whose `error` begins with `why`: what it says holds
+/// no longer. Returns how many there were. The time that they were to wait on does not count.
 pub async fn make_due_that_say(
     tx: &mut Tx<'_>,
     project: ProjectNumber,

@@ -5,6 +5,7 @@
 //! [`mailwright_core::pacing::limits`], else the registered domains of the servers.
 
 use std::net::IpAddr;
+use std::time::{Duration, Instant};
 
 use mailwright_core::pacing::limits::receiver_of;
 
@@ -14,6 +15,10 @@ use crate::dns::{Answer, Dns, Proven};
 pub const MOST_SERVERS: usize = 20;
 /// Most registered domains in the name of a site.
 const MOST_DOMAINS: usize = 3;
+/// Most aliases of a domain, one after the other. A domain with more is taken for one whose aliases lead in a circle.
+pub const MOST_ALIASES: usize = 8;
+/// A name server that fails so soon is asked whether the domain is an alias: many fail when aliases lead in a circle.
+const FAILS_SOON: Duration = Duration::from_secs(1);
 
 /// Where mail for a domain goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,11 +27,16 @@ pub enum Route {
     Servers(Vec<MailServer>),
     /// Nowhere: the domain takes no mail, a null MX says (RFC 7505).
     Refused,
-    /// Nowhere: there is no such domain, or it has neither mail servers nor an address.
+    /// Nowhere: there is no such domain, or it is an alias of a name that is not there.
+    Missing,
+    /// Nowhere: the domain is there, and has neither mail servers nor an address.
     Nowhere,
     /// Nowhere, by answers without the SOA record that would make that certain (RFC 2308 section 2.2): without records,
     /// or that the end of an alias is not there. Broken name servers give such answers of domains that have mail servers.
     Doubtful,
+    /// The aliases of the domain lead in a circle, or are more than [`MOST_ALIASES`]. That is a fault of the domain,
+    /// which may be mended (RFC 1034 section 3.6.2, RFC 5321 section 5.1).
+    Circle,
     /// The name server gave no answer that can be used; that may pass.
     Unknown,
 }
@@ -80,15 +90,34 @@ impl Dns {
 
     /// The same with its proof.
     pub async fn directions(&self, domain: &str, random: u64) -> Directions {
+        let began = Instant::now();
         let Proven { answer, is_secure: is_proven, .. } = self.prove_mx(domain).await;
         let route = match answer {
             Answer::Records(servers) => of_records(servers, random),
             Answer::NoData => self.to_itself(domain, false).await,
             Answer::Empty => self.to_itself(domain, true).await,
-            Answer::NoName => Route::Nowhere,
+            Answer::NoName => Route::Missing,
             Answer::Unknown => Route::Unknown,
         };
-        Directions { route, is_proven }
+        // what a name server says of such aliases looks like one of these
+        let may_be_circle = match route {
+            Route::Nowhere | Route::Doubtful => true,
+            Route::Unknown => began.elapsed() < FAILS_SOON,
+            Route::Servers(_) | Route::Refused | Route::Missing | Route::Circle => false,
+        };
+        let is_circle = may_be_circle && self.is_circle(domain).await;
+        Directions { route: if is_circle { Route::Circle } else { route }, is_proven }
+    }
+
+    /// Whether the aliases of a domain have no end, as far as they are followed.
+    async fn is_circle(&self, domain: &str) -> bool {
+        let mut name = domain.to_owned();
+        for _ in 0..=MOST_ALIASES {
+            let Answer::Records(targets) = self.ask_cname(&name).await else { return false };
+            let Some(target) = targets.into_iter().next() else { return false };
+            name = target;
+        }
+        true
     }
 
     /// What has no MX record is its own mail server. `is_doubtful` says that it is not certain that there is none.

@@ -42,7 +42,7 @@ async fn what_takes_no_mail_is_told_from_what_is_not_known() {
     for name in routes {
         found.push(dns.route(name, 1).await);
     }
-    assert_eq!(found, [Route::Refused, Route::Nowhere, Route::Nowhere, Route::Unknown, Route::Nowhere]);
+    assert_eq!(found, [Route::Refused, Route::Nowhere, Route::Missing, Route::Unknown, Route::Missing]);
 }
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn an_answer_without_records_and_without_a_soa_record_leaves_doubt() {
             let own = Route::Servers(vec![server(0, "own.test")]);
             assert_eq!(dns.route("own.test", 1).await, own, "{cuts}");
             assert_eq!(dns.route("bare.test", 1).await, Route::Doubtful, "{cuts}");
-            assert_eq!(dns.route("missing.test", 1).await, Route::Nowhere, "{cuts}");
+            assert_eq!(dns.route("missing.test", 1).await, Route::Missing, "{cuts}");
             zone.set_ttl(60);
             for name in ["bare.test", "alias.test"] {
                 assert_eq!(dns.route(name, 1).await, Route::Nowhere, "{name}, {cuts}");
@@ -82,9 +82,9 @@ async fn an_end_of_aliases_that_is_not_there_leaves_doubt_without_a_soa_record()
             zone.set_cuts_aliases(cuts);
             zone.set_without_soa(true);
             assert_eq!(dns.route("gone.test", 1).await, Route::Doubtful, "{cuts}");
-            assert_eq!(dns.route("missing.test", 1).await, Route::Nowhere, "{cuts}");
+            assert_eq!(dns.route("missing.test", 1).await, Route::Missing, "{cuts}");
             zone.set_without_soa(false);
-            assert_eq!(dns.route("gone.test", 1).await, Route::Nowhere, "{cuts}");
+            assert_eq!(dns.route("gone.test", 1).await, Route::Missing, "{cuts}");
         }
     }
 }
@@ -122,9 +122,32 @@ async fn what_is_at_the_end_of_aliases_is_known_or_not() {
             let own = Route::Servers(vec![server(0, "host.test")]);
             assert_eq!(dns.route("host.test", 1).await, own, "{cuts}");
             assert_eq!(dns.route("empty.test", 1).await, Route::Nowhere, "{cuts}");
-            assert_eq!(dns.route("gone.test", 1).await, Route::Nowhere, "{cuts}");
-            for name in ["broken.test", "circle.test", "a0.test"] {
-                assert_eq!(dns.route(name, 1).await, Route::Unknown, "{name}, {cuts}");
+            assert_eq!(dns.route("gone.test", 1).await, Route::Missing, "{cuts}");
+            assert_eq!(dns.route("broken.test", 1).await, Route::Unknown, "{cuts}");
+            for name in ["circle.test", "a0.test"] {
+                assert_eq!(dns.route(name, 1).await, Route::Circle, "{name}, {cuts}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn aliases_that_lead_back_to_the_domain_are_no_proof_that_it_takes_no_mail() {
+    let zone = FakeDns::start().await;
+    zone.set_cname("self.test", "self.test");
+    zone.set_cname("there.test", "back.test");
+    zone.set_cname("back.test", "there.test");
+    for number in 1..3 {
+        zone.set_cname(&format!("{number}.three.test"), &format!("{}.three.test", number + 1));
+    }
+    zone.set_cname("3.three.test", "1.three.test");
+    let dns = Dns::with_server(zone.addr);
+    for dns in [dns.clone(), dns.validating()] {
+        for (cuts, ttl) in [(false, 0), (true, 0), (false, 60), (true, 60)] {
+            zone.set_cuts_aliases(cuts);
+            zone.set_ttl(ttl);
+            for name in ["self.test", "there.test", "back.test", "1.three.test"] {
+                assert_eq!(dns.route(name, 1).await, Route::Circle, "{name}, {cuts}, {ttl}");
             }
         }
     }

@@ -60,6 +60,14 @@ pub(super) async fn waiting(app: &App, id: &str, why: &str) -> mailwright_testki
     .await
 }
 
+/// How many attempts have a reply that says this.
+fn times_said(email: &mailwright_testkit::Value, what: &str) -> usize {
+    attempts(email)
+        .iter()
+        .filter(|one| one["reply"].as_str().is_some_and(|reply| reply.contains(what)))
+        .count()
+}
+
 both_engines! {
     async fn mail_goes_to_the_best_server_that_can_be_reached(engine: Engine) {
         let net = Net::new().await;
@@ -97,6 +105,34 @@ both_engines! {
         let missing = settled(&app, &missing).await;
         assert_eq!((&missing["status"], codes(&missing)), (&"BOUNCED".into(), vec![Some(451), Some(550)]));
         assert_eq!(attempts(&missing)[1]["enhanced"], "5.1.2");
+        assert_eq!(times_said(&missing, "missing.example does not exist"), 2, "{missing}");
+        // a domain that is there, and has a record of another kind
+        net.dns.set_ttl(60);
+        net.dns.set_txt("bare.example", ["v=spf1 -all"]);
+        let bare = settled(&app, &app.send_to("ada@bare.example").await).await;
+        assert_eq!((&bare["status"], codes(&bare)), (&"BOUNCED".into(), vec![Some(451), Some(550)]));
+        let said = "bare.example has no mail server: neither MX nor address records.";
+        assert_eq!(times_said(&bare, said), 2, "{bare}");
+    }
+
+    async fn a_domain_whose_aliases_lead_in_a_circle_is_tried_again(engine: Engine) {
+        let net = Net::new().await;
+        net.dns.set_cname("round.example", "about.example");
+        net.dns.set_cname("about.example", "round.example");
+        let app = net.app(engine).start().await;
+        let id = app.send_to("ada@round.example").await;
+        let email = app.eventually("two looks", async || {
+            let email = app.email(&id).await;
+            (codes(&email).len() >= 2).then_some(email)
+        }).await;
+        assert_eq!((&email["status"], codes(&email)[0]), (&"PENDING".into(), Some(451)), "{email}");
+        assert!(times_said(&email, "CNAME loop: the aliases of round.example lead in a circle") >= 2, "{email}");
+        net.dns.remove("round.example");
+        net.dns.set_mx("round.example", [(10, "mx.round.example")]);
+        let server = net.plain("mx.round.example", 1).await;
+        app.advance(Duration::from_mins(1)).await;
+        app.email_in(&id, &["SENT"]).await;
+        assert_eq!(server.received().len(), 1);
     }
 
     async fn a_domain_of_which_it_is_not_certain_that_it_takes_no_mail_bounces_after_hours(engine: Engine) {

@@ -207,8 +207,10 @@ impl Direct {
         let servers = match route {
             Route::Servers(servers) => servers,
             Route::Refused => return Err(NoWay::Refused),
+            Route::Missing => return Err(NoWay::Missing),
             Route::Nowhere => return Err(NoWay::Nowhere),
             Route::Doubtful => return Err(NoWay::Doubtful),
+            Route::Circle => return Err(NoWay::Circle),
             Route::Unknown => return Err(NoWay::Unknown),
         };
         if is_whatever {

@@ -72,10 +72,14 @@ impl Path {
 pub(in crate::delivery) enum NoWay {
     /// The domain takes no mail, it says (RFC 7505).
     Refused,
-    /// There is no such domain, or it has neither mail servers nor an address.
+    /// There is no such domain, or it is an alias of a name that is not there.
+    Missing,
+    /// The domain is there, and has neither mail servers nor an address.
     Nowhere,
-    /// The same, by answers that do not make it certain.
+    /// One of these two, by answers that do not make it certain.
     Doubtful,
+    /// Its aliases lead in a circle, or are too many.
+    Circle,
     /// The name server gave no answer.
     Unknown,
     /// None of its mail servers is one that its MTA-STS policy names (RFC 8461 section 5).

@@ -87,7 +87,7 @@ fn a_domain_is_asked_for_once_and_those_with_the_same_servers_go_to_the_same_pla
 #[test]
 fn a_domain_without_a_way_is_admitted_to_be_told() {
     let mut sites = sites(8);
-    for why in [NoWay::Refused, NoWay::Nowhere, NoWay::Unknown, NoWay::Policy] {
+    for why in [NoWay::Refused, NoWay::Nowhere, NoWay::Circle, NoWay::Unknown, NoWay::Policy] {
         let domain = format!("{why:?}.test");
         let (asked, _) = sites.destination_of(&domain, NOW);
         assert_eq!(sites.found(&domain, asked, Err(why), NOW), None);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mailwright_core::attempt::Attempt;
 use mailwright_core::time::Timestamp;
+use mailwright_mail::route::MOST_ALIASES;
 use mailwright_store::sending::email::Claimed;
 
 use super::Sender;
@@ -13,12 +14,14 @@ use crate::delivery::hand_over::{HandOver, Rejection, Reply};
 use crate::delivery::next_hop::Busy;
 use crate::delivery::outcome::Via;
 
-/// The code under which the log says that a domain seems not to exist.
+/// The code under which the log says that there is no way to a domain for now.
 const NOWHERE: u16 = 451;
-/// Beside it, where the name servers said so with certainty.
+/// Beside it, where the name servers said with certainty that the domain is not there or takes no mail.
 const MISSING: &str = "4.1.2";
-/// Beside it, where they did not.
+/// Beside it, where they did not say so with certainty.
 const DOUBTED: &str = "4.4.3";
+/// What is said of a domain whose aliases have no end: it cannot be found out where its mail goes (RFC 3463).
+const UNROUTABLE: (u8, u16, u16) = (4, 4, 4);
 /// How long they have to say so without certainty, each time that they are asked, before it is believed.
 const DOUBTED_FOR: Duration = Duration::from_hours(4);
 
@@ -29,9 +32,9 @@ impl Sender<'_> {
     pub(super) async fn no_way(&mut self, mail: &Arc<Claimed>, busy: &Busy, why: NoWay) {
         let domain = mail.recipient.domain();
         let is_believed = match why {
-            NoWay::Nowhere => mail.log.iter().any(|attempt| is_look(attempt, MISSING)),
+            NoWay::Missing | NoWay::Nowhere => mail.log.iter().any(|attempt| is_look(attempt, MISSING)),
             NoWay::Doubtful => is_doubted_for_long(&mail.log, self.delivery.now()),
-            NoWay::Unknown | NoWay::Refused | NoWay::Policy => false,
+            NoWay::Unknown | NoWay::Circle | NoWay::Refused | NoWay::Policy => false,
         };
         let end = match why {
             NoWay::Unknown => {
@@ -54,13 +57,14 @@ impl Sender<'_> {
                 );
                 HandOver::Temporary(own_reply(NOWHERE, (4, 7, 0), text))
             }
-            NoWay::Nowhere | NoWay::Doubtful if is_believed => {
-                let text = format!("{domain} does not exist, or has neither mail servers nor an address.");
+            NoWay::Circle => HandOver::Temporary(own_reply(NOWHERE, UNROUTABLE, endless(domain))),
+            NoWay::Missing | NoWay::Nowhere | NoWay::Doubtful if is_believed => {
+                let text = format!("{domain} {}.", fault_of(why));
                 HandOver::Rejected(Rejection::Address { certain: true }, own_reply(550, (5, 1, 2), text))
             }
-            NoWay::Nowhere => {
+            NoWay::Missing | NoWay::Nowhere => {
                 let text =
-                    format!("{domain} seems not to exist. It is looked up once more before the mail fails.");
+                    format!("{domain} {}. It is looked up once more before the mail fails.", fault_of(why));
                 HandOver::Temporary(own_reply(NOWHERE, (4, 1, 2), text))
             }
             NoWay::Doubtful => {
@@ -75,6 +79,23 @@ impl Sender<'_> {
         // for the subject that the record shows
         let Some(message) = self.delivery.prepare_or_settle(mail, busy.lane()).await else { return };
         self.conclude(mail, &message.rendered.subject, &end, Via::NOWHERE);
+    }
+}
+
+/// What is wrong with a domain whose aliases have no end. Whoever has the domain may mend it.
+fn endless(domain: &str) -> String {
+    format!("CNAME loop: the aliases of {domain} lead in a circle, or are more than {MOST_ALIASES}.")
+}
+
+/// What is wrong with a domain to which there is no way, as a sentence goes on behind its name. The words are none by
+/// which the reply would count as another class of refusals than by its code.
+fn fault_of(why: NoWay) -> &'static str {
+    match why {
+        NoWay::Missing => "does not exist, or is an alias of a name that does not",
+        NoWay::Nowhere => "has no mail server: neither MX nor address records",
+        NoWay::Doubtful | NoWay::Circle | NoWay::Unknown | NoWay::Refused | NoWay::Policy => {
+            "does not exist, or has neither mail servers nor an address"
+        }
     }
 }
 
@@ -101,6 +122,8 @@ fn own_reply(code: u16, (class, subject, detail): (u8, u16, u16), text: String) 
 
 #[cfg(test)]
 mod tests {
+    use mailwright_core::bounce::{BounceClass, classify};
+
     use super::*;
 
     const NOON: Timestamp = Timestamp(1_800_000_000_000);
@@ -118,6 +141,22 @@ mod tests {
             ..Attempt::default()
         };
         attempts.iter().map(attempt).collect()
+    }
+
+    #[test]
+    fn each_fault_of_a_domain_is_a_bounce_about_the_address() {
+        for why in [NoWay::Missing, NoWay::Nowhere, NoWay::Doubtful] {
+            let reply = own_reply(550, (5, 1, 2), format!("shop.example {}.", fault_of(why)));
+            let class = classify(Some(reply.code), reply.enhanced, &reply.text).class;
+            assert_eq!(class, BounceClass::InvalidRecipient, "{}", reply.text);
+        }
+    }
+
+    #[test]
+    fn aliases_without_an_end_are_a_fault_that_may_pass() {
+        let reply = own_reply(NOWHERE, UNROUTABLE, endless("shop.example"));
+        let verdict = classify(Some(reply.code), reply.enhanced, &reply.text);
+        assert_eq!((verdict.class, verdict.is_permanent), (BounceClass::Temporary, false), "{}", reply.text);
     }
 
     #[test]

@@ -8,12 +8,15 @@ mod dane;
 mod server;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 pub use dane::{Dane, Tlsa, Verdict};
 pub use server::{ServerError, self_signed_server_config, server_config_of};
@@ -59,6 +62,23 @@ impl ClientTls {
             Verify::Nothing => &inner.trusting,
         };
         cell.get_or_init(|| build(verify, &inner.extra_roots)).clone()
+    }
+
+    /// Why a client that checks certificates would not take those in a file (PEM) from a server of this name, at a time
+    /// since 1970; `None` where it takes them. An error where that cannot be found out.
+    pub fn objection(&self, certificate: &Path, host: &str, now: Duration) -> Result<Option<String>, String> {
+        let chain = server::chain_of(certificate).map_err(|error| error.to_string())?;
+        let Some((own, issuers)) = chain.split_first() else { return Ok(None) };
+        let name = ServerName::try_from(host)
+            .map_err(|_| format!("no certificate can be for {host}, which is not a host name"))?;
+        // what `checking` checks with
+        let roots = Arc::new(roots(&self.0.extra_roots)?);
+        let provider = Arc::new(ring::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider)
+            .build()
+            .map_err(|error| error.to_string())?;
+        let now = UnixTime::since_unix_epoch(now);
+        Ok(verifier.verify_server_cert(own, issuers, &name, &[], now).err().map(|error| fault_of(&error)))
     }
 
     /// The configuration that checks certificates, for drivers that want one before they know whether the server speaks
@@ -121,6 +141,16 @@ fn roots(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
+/// What is wrong with a certificate, in words.
+fn fault_of(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+            "no authority that is trusted issued it, or the certificates in between are missing".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
 /// Accepts every certificate: for `insecure=true` and for opportunistic TLS.
 #[derive(Debug)]
 struct AcceptAnything(Arc<CryptoProvider>);
@@ -157,5 +187,36 @@ impl ServerCertVerifier for AcceptAnything {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::generate_simple_self_signed;
+
+    use super::*;
+
+    /// Some time in 2026.
+    const NOW: Duration = Duration::from_secs(1_780_000_000);
+
+    #[test]
+    fn a_certificate_is_taken_for_its_name_from_an_issuer_that_is_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("chain.pem");
+        let made = generate_simple_self_signed(["mx.example.com".to_owned()]).unwrap();
+        std::fs::write(&file, made.cert.pem()).unwrap();
+        let trusting = ClientTls::with_extra_roots(vec![made.cert.der().clone()]);
+        assert_eq!(trusting.objection(&file, "mx.example.com", NOW), Ok(None));
+        assert!(trusting.objection(&file, "mx.example.net", NOW).unwrap().is_some(), "for another name");
+        let other = generate_simple_self_signed(["mx.example.com".to_owned()]).unwrap();
+        let distrusting = ClientTls::with_extra_roots(vec![other.cert.der().clone()]);
+        assert!(
+            distrusting.objection(&file, "mx.example.com", NOW).unwrap().is_some(),
+            "from another issuer"
+        );
+        let long_ago = Duration::from_secs(1);
+        assert!(trusting.objection(&file, "mx.example.com", long_ago).unwrap().is_some(), "not yet valid");
+        assert!(trusting.objection(&folder.path().join("none.pem"), "mx.example.com", NOW).is_err());
+        assert!(trusting.objection(&file, "not a name", NOW).is_err());
     }
 }

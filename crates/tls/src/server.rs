@@ -11,8 +11,13 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// The configuration with the certificate chain and the key in two files (PEM).
 pub fn server_config_of(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, ServerError> {
-    let unreadable =
-        |path: &Path, why: String| ServerError::Unreadable { path: path.display().to_string(), why };
+    let chain = chain_of(certificate)?;
+    let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, error.to_string()))?;
+    build(chain, key)
+}
+
+/// The certificates in a file (PEM), that of the server first; never empty.
+pub(crate) fn chain_of(certificate: &Path) -> Result<Vec<CertificateDer<'static>>, ServerError> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(certificate)
         .map_err(|error| unreadable(certificate, error.to_string()))?
         .collect();
@@ -20,8 +25,11 @@ pub fn server_config_of(certificate: &Path, key: &Path) -> Result<Arc<ServerConf
     if chain.is_empty() {
         return Err(unreadable(certificate, "it holds no certificate".to_owned()));
     }
-    let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, error.to_string()))?;
-    build(chain, key)
+    Ok(chain)
+}
+
+fn unreadable(path: &Path, why: String) -> ServerError {
+    ServerError::Unreadable { path: path.display().to_string(), why }
 }
 
 /// The configuration with a certificate for a host that nobody vouches for, made now. Mail servers take it: to them any

@@ -1,8 +1,10 @@
 //! The records and the policy that a domain can have whose mail comes in here: TLS to our server, reports about it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use mailwright_testkit::dns::FakeDns;
+use mailwright_testkit::mta::KeyFiles;
 use mailwright_testkit::net::free_port;
 use mailwright_testkit::{App, Engine, Response, both_engines};
 use mailwright_tests::{header, items, read, shown, text};
@@ -138,4 +140,35 @@ both_engines! {
         let told = String::from_utf8_lossy(&doctor.stdout);
         assert!(told.contains("LOOK   MTA-STS: the mode is testing"), "{told}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_checks_the_certificate_as_senders_do() {
+    let dns = FakeDns::start().await;
+    let app = capturing(Engine::Sqlite, &dns, free_port())
+        .env("MAILWRIGHT_BASE_URL", "https://mail.test")
+        .start()
+        .await;
+    let [ours, elsewhere] = ["mx.mail.test", "mx.elsewhere.test"].map(|name| KeyFiles::of(&[name]));
+    let says = async |mode: &str, files: &KeyFiles, trusted: &Path, what: &str| {
+        let texts = [files.certificate(), files.key(), trusted.to_owned()];
+        let [certificate, key, trusted] = texts.map(|path| path.display().to_string());
+        let more = [
+            ("MAILWRIGHT_DOMAINS_MTA_STS", mode),
+            ("MAILWRIGHT_INBOUND_TLS_CERTIFICATE", certificate.as_str()),
+            ("MAILWRIGHT_INBOUND_TLS_KEY", key.as_str()),
+            ("SSL_CERT_FILE", trusted.as_str()),
+        ];
+        let doctor = app.try_run_with(&["doctor"], &more).await;
+        let found = String::from_utf8_lossy(&doctor.stdout).into_owned();
+        let line = found.lines().find(|line| line.contains("MTA-STS: ")).unwrap_or_default();
+        assert!(line.contains(what), "{what}: {found}");
+    };
+    let refused = "WRONG  MTA-STS: the mode is enforce, and senders bring no mail";
+    says("enforce", &ours, &elsewhere.certificate(), refused).await;
+    says("testing", &ours, &elsewhere.certificate(), "LOOK   MTA-STS: the mode is testing").await;
+    says("enforce", &elsewhere, &elsewhere.certificate(), "is not valid for mx.mail.test").await;
+    let valid =
+        "ok     MTA-STS: the mode is enforce; the certificate of the SMTP server is valid for mx.mail.test";
+    says("enforce", &ours, &ours.certificate(), valid).await;
 }

@@ -191,10 +191,10 @@ pub(super) async fn check_room(tx: &mut Tx<'_>, new: &Intervention, most: usize)
     let known = match new.scope.project {
         Some(project) if !new.is_of_operator() => {
             if of_projects as usize >= MOST_OF_PROJECTS {
-                return Err(Error::BadRequest(
-                    "The projects of this instance have as many interventions as there can be. Ask whoever runs it."
-                        .into(),
-                ));
+                return Err(Error::BadRequest(format!(
+                    "The projects of this instance have {MOST_OF_PROJECTS} interventions together, which is the limit. \
+                     Ask whoever runs it."
+                )));
             }
             if store::ended_of_project(tx, project).await? as usize >= MOST_ENDED {
                 return Err(Error::BadRequest(format!(
@@ -207,7 +207,8 @@ pub(super) async fn check_room(tx: &mut Tx<'_>, new: &Intervention, most: usize)
     };
     if known >= most {
         return Err(Error::BadRequest(format!(
-            "There can be {most} interventions. End some that are not needed before you make another."
+            "There are {most} interventions already, which is the limit. End some that are not needed before you make \
+             another."
         )));
     }
     Ok(())

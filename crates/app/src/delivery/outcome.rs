@@ -8,6 +8,7 @@
 //!   doubt**: a transactional mail is handed over once more with the same `Message-ID`; a second doubt, or a campaign's
 //!   mail in doubt, is held.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use mailwright_core::attempt::{Attempt, AttemptOutcome};
@@ -52,6 +53,14 @@ impl Backoff {
     fn after_loss(self, refusals: i64, losses: i64) -> Duration {
         let longest = self.base.saturating_mul(LONGEST_AFTER_LOSS).min(self.max);
         jittered(self.doubled(refusals).max(self.doubled(losses).min(longest)))
+    }
+
+    /// Why a mail is given up that would wait for longer than it may. `last` is a sentence: what it waited for.
+    pub(super) fn given_up(self, last: impl Display) -> String {
+        let hours = self.patience.as_secs() / 3600;
+        format!(
+            "Given up, because its pauses would come to more than {hours} hours (delivery.deadline_hours). {last}"
+        )
     }
 
     fn doubled(self, times: i64) -> Duration {
@@ -117,7 +126,8 @@ pub(super) fn record(
         _ => via.how.waits.unwrap_or_else(|| backoff.after(refusals(mail) + 1)),
     };
     let doubts = mail.in_doubt + i64::from(is_doubt);
-    let verdict = judge(mail, end, via.how, doubts, mail.waited + waits > backoff.patience);
+    let spent = (mail.waited + waits > backoff.patience).then_some(backoff);
+    let verdict = judge(mail, end, via.how, doubts, spent);
     let attempt = attempt(verdict.came_to, End::HandOver(end), via, now);
     let waits = if verdict.status == EmailStatus::Pending { waits } else { Duration::ZERO };
     entry(mail, subject, verdict, Tried { waits, is_doubt, attempt }, now)
@@ -232,20 +242,23 @@ impl Verdict {
         Self { event: Some(EMAIL_BOUNCE), reason: Some(Reason::Bounced), ..verdict }
     }
 
-    /// Tried again, unless it was for too long.
-    fn later(error: &str, spent: bool) -> Self {
-        if spent {
-            return Self::failed(
-                Reason::Expired,
-                format!("Given up after too many pauses between attempts. Last: {error}"),
-            );
+    /// Tried again, unless the mail would wait for longer than `spent` allows.
+    fn later(error: &str, spent: Option<Backoff>) -> Self {
+        if let Some(backoff) = spent {
+            return Self::failed(Reason::Expired, backoff.given_up(format_args!("Last: {error}")));
         }
         Self::new(EmailStatus::Pending, AttemptOutcome::Deferred, Some(error.to_owned()))
     }
 }
 
-/// `spent`: the mail would wait for longer than it may.
-fn judge(mail: &Claimed, end: &HandOver, how: Circumstances, in_doubt: i64, spent: bool) -> Verdict {
+/// `spent`: how the mail is tried again, where it would wait for longer than that allows.
+fn judge(
+    mail: &Claimed,
+    end: &HandOver,
+    how: Circumstances,
+    in_doubt: i64,
+    spent: Option<Backoff>,
+) -> Verdict {
     match end {
         HandOver::Accepted(_) => {
             Verdict { event: Some(EMAIL_SENT), ..Verdict::new(EmailStatus::Sent, AttemptOutcome::Sent, None) }

@@ -29,7 +29,7 @@ impl Delivery {
             for (mail, due_at) in mails {
                 let waits = due_at.since(now);
                 if mail.waited + waits > self.backoff.patience {
-                    let text = format!("Given up after waiting for too long. {why}");
+                    let text = self.backoff.given_up(&why);
                     let record = self.unsendable(&mail, None, (Reason::Expired, text), Via::NOWHERE);
                     self.record(record).await;
                     continue;

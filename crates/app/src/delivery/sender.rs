@@ -169,7 +169,7 @@ impl<'d> Sender<'d> {
                 self.delivery.postpone(&mail, wait, &reply.to_string()).await;
             }
             Judgement::NotOwn(_, reply) => {
-                let text = format!("Given up after waiting for too long. Last: {reply}");
+                let text = self.delivery.backoff.given_up(format_args!("Last: {reply}"));
                 self.give_up(&mail, &rendered.subject, (Reason::Expired, text), tls);
             }
             Judgement::Own { overtaken } => {

@@ -207,7 +207,7 @@ impl Delivery {
         if mail.waited + wait <= self.backoff.patience {
             return self.postpone(mail, wait, &error).await;
         }
-        let why = (Reason::Expired, format!("Given up after waiting for too long. {error}"));
+        let why = (Reason::Expired, self.backoff.given_up(error));
         self.record(self.unsendable(mail, None, why, Via::NOWHERE)).await;
     }
 

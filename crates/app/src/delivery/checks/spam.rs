@@ -44,7 +44,8 @@ impl SpamQuestions {
     pub(super) fn begin(&self, project: ProjectNumber) -> Result<Turn<'_>> {
         if !self.lock().insert(project) {
             return Err(Error::QueueFull(
-                "SpamAssassin is judging a mail of this project. Try again when that check has its answer."
+                "SpamAssassin judges 1 mail of a project at a time, which is the limit. Try again when the check that is \
+                 under way has its answer."
                     .into(),
             ));
         }

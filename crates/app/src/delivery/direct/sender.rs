@@ -325,7 +325,7 @@ impl<'d> Sender<'d> {
         if mail.waited + wait <= self.delivery.backoff.patience {
             return self.delivery.postpone(mail, wait, error).await;
         }
-        let text = format!("Given up after waiting for too long. Last: {error}");
+        let text = self.delivery.backoff.given_up(format_args!("Last: {error}"));
         let record = self.delivery.unsendable(mail, None, (Reason::Expired, text), Via::NOWHERE);
         self.recorder.note(record);
     }

@@ -5,7 +5,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_mail::ses::identity::{DkimStatus, Hindrance, Identity, IdentityAnswer};
 use mailwright_mail::ses::request::Said;
 
-use super::plan::{MOST_A_DAY, Step, Wanted};
+use super::plan::{MOST_A_DAY, MOST_GIVEN_UP, Step, Wanted};
 
 /// Most characters of an error that are kept.
 const ERROR: usize = 500;
@@ -139,8 +139,10 @@ fn sentence(why: IdentityTrouble) -> String {
             );
         }
         IdentityTrouble::RemovalsWait => {
-            "The domain waits to be registered: domains that were removed have to be removed from the account at Amazon SES \
-             first. It is tried again at a later check."
+            return format!(
+                "The domain waits to be registered: {MOST_GIVEN_UP} domains that were removed, or more, have to be \
+                 removed from the account at Amazon SES first. It is tried again at a later check."
+            );
         }
     };
     text.to_owned()

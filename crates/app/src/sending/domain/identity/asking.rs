@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::accounts::Account;
 use super::answer::{after, unanswered, unopened, waiting};
-use super::plan::{Keys, LEASE, MOST_A_DAY, Step, Wanted, step, wanted};
+use super::plan::{Keys, LEASE, MOST_A_DAY, MOST_GIVEN_UP, Step, Wanted, step, wanted};
 use crate::App;
 use crate::background::runner::Waker;
 use crate::delivery::{ask_ses, ses_error_type};
@@ -30,8 +30,6 @@ const AT_ONCE: usize = 4;
 /// Time between the beginnings of two of them: Amazon takes one such request a second from an account.
 const APART: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_hours(24);
-/// Most domains of an account that are still to be removed while further ones are registered.
-const MOST_GIVEN_UP: i64 = 1_000;
 
 /// What this process keeps for asking.
 pub(crate) struct Registrar {

@@ -16,6 +16,8 @@ pub(super) const LEASE: Duration = Duration::from_mins(1);
 /// After so many times in 24 hours that a project had domains registered, or other keys put for them, no further domain
 /// is registered: twice for each domain. Keys are put in any case, since mail is signed with them already.
 pub(super) const MOST_A_DAY: i64 = 200;
+/// Most domains of an account that are still to be removed while further ones are registered.
+pub(super) const MOST_GIVEN_UP: i64 = 1_000;
 
 /// Selector and kind of the keys that a domain signs with.
 #[derive(Debug, Clone, Copy)]

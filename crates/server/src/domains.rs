@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use mailwright_app::App;
-use mailwright_app::sending::domain::{DomainWithRecords, Record};
+use mailwright_app::sending::domain::{DomainWithRecords, KeyState, Record};
 use mailwright_core::address::DomainName;
 use mailwright_core::audit::Actor;
 use mailwright_core::domain::{FurtherKey, KeyRole};
 use mailwright_core::project::Project;
 use mailwright_mail::domain::{ExpectedRecord, RecordStatus};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::printable::printable;
@@ -23,7 +23,8 @@ const NOT_VERIFIED: u8 = 2;
 /// What can be done with sender domains.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DomainsCommand {
-    /// Print the domains of all projects, or of one, with the records that the last check did not find.
+    /// Print the domains of all projects, or of one, with what their DKIM keys do, and the records that the last check
+    /// did not find.
     List {
         /// The project, by its id or by the name that `mailwright bootstrap` gave it.
         #[arg(long)]
@@ -162,15 +163,40 @@ async fn list(app: &App, project: Option<&str>, as_json: bool) -> Result<()> {
             });
             let records: Vec<_> = records.collect();
             return print(&json!({
-                "project": project.id, "domain": name, "verified": verified, "records": records,
+                "project": project.id, "domain": name, "verified": verified, "keys": keys_in_json(found),
+                "records": records,
             }).to_string());
         }
         let lacking = found.records.iter().filter(|record| record.status != Some(RecordStatus::Found));
         let lacking: Vec<_> =
             lacking.map(|record| format!("{} {}", record.expected.purpose.as_str(), status(record))).collect();
-        print(format!("{}  {state:<8}  {name}  {}", project.id, lacking.join(", ")).trim_end())
+        let (keys, lacking) = (keys(found), lacking.join(", "));
+        print(format!("{}  {state:<8}  {name}  {keys}  {lacking}", project.id).trim_end())
     })
     .await
+}
+
+/// What each key of a domain does.
+fn keys(found: &DomainWithRecords) -> String {
+    let said = found.key_states().into_iter().map(|(selector, state)| match state {
+        KeyState::Signs => format!("{selector} signs"),
+        KeyState::Waits => format!("{selector} waits for its record"),
+        KeyState::Replaced(None) => format!("{selector} was replaced"),
+        KeyState::Replaced(Some(until)) => format!("{selector} was replaced, keep its record until {until}"),
+    });
+    format!("keys: {}", said.collect::<Vec<_>>().join("; "))
+}
+
+fn keys_in_json(found: &DomainWithRecords) -> Vec<Value> {
+    let key = |(selector, state): (&str, KeyState)| {
+        let (state, remove_after) = match state {
+            KeyState::Signs => ("signs", None),
+            KeyState::Waits => ("waits", None),
+            KeyState::Replaced(until) => ("replaced", until),
+        };
+        json!({"selector": selector, "state": state, "removeAfter": remove_after})
+    };
+    found.key_states().into_iter().map(key).collect()
 }
 
 fn print_all<'r>(records: impl Iterator<Item = &'r Record>) -> Result<()> {

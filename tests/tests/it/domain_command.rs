@@ -17,6 +17,13 @@ async fn added(app: &App) -> Value {
     app.post("/domains").json(&json!({"domain": DOMAIN})).send().await.assert_status(201).json()
 }
 
+/// The line of the domain in the list of all.
+async fn line_of(app: &App) -> String {
+    let listed = app.run(&["domains", "list"]).await;
+    let line = listed.lines().find(|line| line.contains(DOMAIN));
+    line.unwrap_or_else(|| panic!("{listed}")).to_owned()
+}
+
 /// What a command wrote that failed.
 fn complaint(output: &Output) -> String {
     assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
@@ -66,6 +73,7 @@ both_engines! {
         let line: Value = serde_json::from_str(listed.lines().next().unwrap_or_default()).unwrap_or_default();
         assert_eq!((&line["domain"], &line["verified"]), (&json!(DOMAIN), &json!(true)), "{listed}");
         assert_eq!(line["records"][0]["status"], "found", "{listed}");
+        assert_eq!((items(&line["keys"]).len(), &line["keys"][0]["state"]), (1, &json!("signs")), "{listed}");
     }
 
     async fn keys_are_replaced_by_the_operator(engine: Engine) {
@@ -73,23 +81,37 @@ both_engines! {
         let app = started(engine, &dns).await;
         added(&app).await;
         let said = app.run(&["domains", "rotate", DOMAIN]).await;
-        let listed = read(&app, &format!("/domains/project/{}", app.project_id())).await;
-        let keys = items(&listed[0]["records"]).iter().filter(|record| record["purpose"] == "dkim");
+        let of_api = read(&app, &format!("/domains/project/{}", app.project_id())).await;
+        let keys = items(&of_api[0]["records"]).iter().filter(|record| record["purpose"] == "dkim");
         let names: Vec<&str> = keys.map(|record| text(&record["name"])).collect();
-        assert_eq!(names.len(), 2, "{listed}");
+        assert_eq!(names.len(), 2, "{of_api}");
         assert!(said.contains(names[1]) && !said.contains(names[0]), "{said}");
         let audit = app.run(&["project", "audit", app.project_id()]).await;
         let line = audit.lines().find(|line| line.contains("domain.key_made")).unwrap_or_else(|| panic!("{audit}"));
         assert!(line.contains("operator") && line.contains(DOMAIN), "{line}");
         let again = complaint(&app.try_run(&["domains", "rotate", DOMAIN]).await);
         assert!(again.contains("are being replaced already"), "{again}");
+        let selectors: Vec<&str> = names.iter().map(|name| name.split('.').next().unwrap_or_default()).collect();
+        let (old, next) = (selectors[0], selectors[1]);
+        // nothing is signed before the domain is verified
+        let listed = line_of(&app).await;
+        let wanted = format!("  keys: {old} waits for its record; {next} waits for its record  ");
+        assert!(listed.contains(&wanted), "{listed}");
+        let first = items(&of_api[0]["records"]).iter().find(|record| record["name"] == names[0]);
+        dns.set_txt(names[0], [text(&first.expect("the old key")["value"])]);
+        app.run(&["domains", "check", DOMAIN]).await;
+        let listed = line_of(&app).await;
+        assert!(listed.contains(&format!("  keys: {old} signs; {next} waits for its record  ")), "{listed}");
 
-        let new = items(&listed[0]["records"]).iter().find(|record| record["name"] == names[1]);
+        let new = items(&of_api[0]["records"]).iter().find(|record| record["name"] == names[1]);
         dns.set_txt(names[1], [text(&new.expect("the new key")["value"])]);
         app.run(&["domains", "check", DOMAIN]).await;
         let shown = app.run(&["domains", "records", DOMAIN]).await;
         let former = shown.lines().find(|line| line.contains(names[0])).unwrap_or_else(|| panic!("{shown}"));
         assert!(former.contains("former") && former.contains("keep until"), "{former}");
+        let listed = line_of(&app).await;
+        let wanted = format!("  keys: {next} signs; {old} was replaced, keep its record until ");
+        assert!(listed.contains(&wanted), "{listed}");
     }
 
     async fn a_domain_of_several_projects_needs_its_project(engine: Engine) {

@@ -21,6 +21,7 @@ use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 use crate::database::tenant::{self, Rows};
 use crate::database::tx::{Rx, Tx};
+use crate::database::value::Arg;
 use crate::delivery::intervention;
 use crate::insight::activity_log;
 use crate::project;
@@ -250,20 +251,20 @@ async fn purge_step(
 
 /// Moves some of the audit log to the number that the project has now.
 async fn move_audit(tx: &mut Tx<'_>, old: ProjectNumber, new: ProjectNumber) -> Result<u64> {
+    let ids = tx
+        .all("select id from audit where project_id = $1 order by id limit 500", args![old], |r| {
+            r.get::<Uuid>(0)
+        })
+        .await?;
+    let ids = Arg::Ids(ids.into_iter().map(Some).collect());
     tx.execute(
         "insert into audit (project_id, id, actor_type, actor_id, actor_name, action, target, details, created_at) \
          select $2, id, actor_type, actor_id, actor_name, action, target, details, created_at \
-         from audit where project_id = $1 order by id limit 500 on conflict (project_id, id) do nothing",
-        args![old, new],
+         from audit where project_id = $1 and id {in $3} on conflict (project_id, id) do nothing",
+        &[old.into(), new.into(), ids.clone()],
     )
     .await?;
-    tx.execute(
-        "delete from audit where project_id = $1 and id in \
-         (select old.id from audit old join audit new on new.project_id = $2 and new.id = old.id \
-         where old.project_id = $1 order by old.id limit 500)",
-        args![old, new],
-    )
-    .await
+    tx.execute("delete from audit where project_id = $1 and id {in $2}", &[old.into(), ids]).await
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ impl Dialect {
             "log_and" => match self {
                 Self::Postgres => format!(
                     "(case when jsonb_array_length(emails.log) >= {LOG} then emails.log - 0 else emails.log end) \
-                     || jsonb_build_array("
+                     || ("
                 ),
                 Self::Sqlite => format!(
                     "jsonb_insert(case when json_array_length(emails.log) >= {LOG} \
@@ -111,7 +111,8 @@ impl Dialect {
                 ),
             },
             "numbered" => pick(
-                "|| jsonb_build_object('attempt', emails.attempts + 1))",
+                // of functions that Citus knows to give each server the same
+                "|| cast('{\"attempt\":' || cast(emails.attempts + 1 as text) || '}' as jsonb))",
                 ", char(36) || '.attempt', emails.attempts + 1))",
             ),
             // each connection adds to its own rows, so that writers do not wait for each other

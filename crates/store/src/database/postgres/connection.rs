@@ -23,6 +23,8 @@ const IDLE: Duration = Duration::from_secs(30);
 /// Plans that scan are switched off: every statement of ours is served by an index. Statements that do scan ask for it
 /// themselves.
 const SETTINGS: &str = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+/// What a transaction sets for itself holds on all servers that the tables are divided over.
+const EVERYWHERE: &str = "set citus.propagate_set_commands = 'local'";
 /// When a connection that is not used shows that it is alive: before firewalls and address translators forget it. Those
 /// used last are used first, so that some are not used for long.
 pub(super) const ALIVE: Duration = Duration::from_mins(1);
@@ -144,19 +146,26 @@ pub(super) fn pool_of_slow_reads(
     pool(with_settings(config, limits.time_limit), tls, connections, fresh, texts)
 }
 
-/// The first connection asks what kind of server it is, before anything else is asked of it.
+/// The first connection asks what kind of server it is, before anything else is asked of it. Where that is one of several,
+/// each connection is told so.
 fn learn_flavour(texts: &Arc<Texts>) -> Hook {
     let texts = Arc::clone(texts);
     Hook::async_fn(move |client, _| {
         let texts = Arc::clone(&texts);
         Box::pin(async move {
-            if !texts.knows_flavour() {
-                match tokio::time::timeout(WAIT, client.query_one(FLAVOUR, &[])).await {
-                    Ok(answer) => texts.learn_flavour(answer.map_err(HookError::Backend)?.get(0)),
-                    Err(_) => return Err(HookError::message("the database did not answer in time")),
+            let learnt = async {
+                if !texts.knows_flavour() {
+                    texts.learn_flavour(client.query_one(FLAVOUR, &[]).await?.get(0));
                 }
+                if texts.is_divided() {
+                    client.batch_execute(EVERYWHERE).await?;
+                }
+                Ok(())
+            };
+            match tokio::time::timeout(WAIT, learnt).await {
+                Ok(learnt) => learnt.map_err(HookError::Backend),
+                Err(_) => Err(HookError::message("the database did not answer in time")),
             }
-            Ok(())
         })
     })
 }

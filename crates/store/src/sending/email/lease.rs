@@ -79,10 +79,10 @@ pub async fn keep_links(tx: &Tx<'_>, project: ProjectNumber, id: EmailId, links:
 pub async fn extend(tx: &mut Tx<'_>, claims: &[ClaimRef], lease_until: Timestamp) -> Result<()> {
     let [projects, ids, numbers] = claim_columns(claims);
     tx.each(
-        "with held as (select e.project_id as project, e.id as email \
-         from {rows r: project_id int, email_id id, claim int} join emails e on e.project_id = r.project_id \
-         and e.id = r.email_id and e.claim = r.claim where e.due_at is not null {skip_locked}) \
-         update emails set due_at = $4 from held where emails.project_id = held.project and emails.id = held.email",
+        "update emails set due_at = $4 from {rows r: project_id int, email_id id, claim int} \
+         where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
+         and emails.due_at is not null and emails.id in \
+         (select e.id from emails e where e.project_id = r.project_id and e.id = r.email_id {skip_locked})",
         &[projects, ids, numbers, lease_until.into()],
     )
     .await?;

@@ -190,9 +190,10 @@ async fn mail_that_waits_for_what_is_over_is_made_due_and_has_not_waited_for_the
             let later = NOW.plus(Duration::from_hours(2));
             for (mail, due_at, hours) in [(meant, NOW, 1), (other, later, 3), (silent, later, 3)] {
                 let sql = "select due_at, waited_ms from emails where project_id = $1 and id = $2";
-                let read =
-                    tx.one(sql, args![ONE, mail.id], |r| Ok((r.get::<Timestamp>(0)?, r.get::<i64>(1)?)));
-                assert_eq!(read.await?, (due_at, hours * 3_600_000));
+                let found = tx
+                    .one(sql, args![ONE, mail.id], |r| Ok((r.get::<Timestamp>(0)?, r.get::<i64>(1)?)))
+                    .await?;
+                assert_eq!(found, (due_at, hours * 3_600_000));
             }
             Ok::<_, Error>(())
         }));

@@ -26,6 +26,15 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause after a round that failed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
+/// The shortest sweep interval where the tables are divided over several servers: a look for work asks all of them, also
+/// those that have none. What a process takes in itself wakes its runners; only what another one left behind waits.
+const DIVIDED_SWEEP: Duration = Duration::from_secs(2);
+
+/// How often work is looked for, if that is wanted so often.
+pub(crate) fn sweep_interval(app: &App, wanted: Duration) -> Duration {
+    if app.0.db.is_divided() { wanted.max(DIVIDED_SWEEP) } else { wanted }
+}
+
 /// Work that is done in rounds.
 pub(crate) trait Work: Send + 'static {
     /// Does what is due. A round should take milliseconds, and leave what takes longer to the next one.
@@ -74,12 +83,12 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// A runner whose rounds begin `sweep` after the end of the last one. The name stands in the log and in the
-    /// metrics.
+    /// A runner whose rounds begin `sweep` after the end of the last one, or later ([`sweep_interval`]). The name stands
+    /// in the log and in the metrics.
     pub(crate) fn new(app: &App, name: &'static str, sweep: Duration) -> Self {
         let metrics = app.metrics().clone();
         let (rest, begins, waker) = (Duration::ZERO, Duration::ZERO, Waker::default());
-        Self { name, sweep, rest, begins, waker, metrics, failed: 0 }
+        Self { name, sweep: sweep_interval(app, sweep), rest, begins, waker, metrics, failed: 0 }
     }
 
     /// Rounds begin as soon as this waker asks for one.

@@ -122,7 +122,7 @@ impl Db {
     }
 
     /// Whether the tables are divided by project over several servers, as far as is known.
-    pub(crate) fn is_divided(&self) -> bool {
+    pub fn is_divided(&self) -> bool {
         matches!(&*self.engine, Engine::Postgres(engine) if engine.is_divided())
     }
 

@@ -24,7 +24,7 @@ use mailwright_store::Error as StoreError;
 use mailwright_store::body;
 use mailwright_store::sending::email::{self, Taken, Unreadable};
 
-use crate::background::runner::{Next, Runner, Work};
+use crate::background::runner::{Next, Runner, Work, sweep_interval};
 use crate::delivery::dispatcher::Load;
 use crate::delivery::rests::Rests;
 use crate::delivery::{Delivery, claim_ref, instance_rate, outcome};
@@ -153,7 +153,8 @@ impl Feeder {
         let (superseded, projects) = self.delivery.app.projects_with_mail(self.lane, now).await?;
         self.note_superseded(superseded);
         self.delivery.app.0.delivery.dispatcher.add_due(self.lane, projects);
-        self.sweep_at = now.plus((began.elapsed() * SWEEP_SHARE).clamp(SWEEP, LONGEST_SWEEP));
+        let least = sweep_interval(&self.delivery.app, SWEEP);
+        self.sweep_at = now.plus((began.elapsed() * SWEEP_SHARE).clamp(least, LONGEST_SWEEP));
         Ok(())
     }
 

@@ -140,8 +140,8 @@ fn sentence(why: IdentityTrouble) -> String {
         }
         IdentityTrouble::RemovalsWait => {
             return format!(
-                "The domain waits to be registered: {MOST_GIVEN_UP} domains that were removed, or more, have to be \
-                 removed from the account at Amazon SES first. It is tried again at a later check."
+                "The domain waits to be registered: {MOST_GIVEN_UP} or more domains that were removed here \
+                 have to be removed from the account at Amazon SES first. It is tried again at a later check."
             );
         }
     };

@@ -10,6 +10,7 @@ mod import;
 mod insight;
 mod noisy;
 mod process;
+mod projects;
 mod retention;
 mod scale;
 mod segments;
@@ -51,7 +52,7 @@ const FULL_YEAR: usize = 10_000_000;
 pub(crate) struct Bench<'b> {
     pub(crate) options: &'b Options,
     pub(crate) report: &'b mut Report,
-    /// The large project.
+    /// The large project; without contacts where no case is measured on it.
     pub(crate) site: Site,
     /// The folder of this engine's databases.
     pub(crate) home: PathBuf,
@@ -61,8 +62,8 @@ pub(crate) struct Bench<'b> {
     audience: Option<Arc<Audience>>,
     year: Option<Arc<Year>>,
     peaks: Vec<(&'static str, f64)>,
-    /// The first process of the database server.
-    database_process: Option<u32>,
+    /// The first process of each database server.
+    database_processes: Vec<u32>,
 }
 
 /// A copy of the large project whose contacts have a past.
@@ -83,7 +84,7 @@ pub(crate) async fn measure(
     let home = folder.join(host.engine().to_string());
     std::fs::create_dir_all(&home)?;
     let site = seed::site(program, host, &home, "large", options.contacts()).await?;
-    let database_process = site.database.server_process().await?;
+    let database_processes = site.database.server_processes().await?;
     let mut bench = Bench {
         options,
         report,
@@ -95,9 +96,11 @@ pub(crate) async fn measure(
         audience: None,
         year: None,
         peaks: Vec::new(),
-        database_process,
+        database_processes,
     };
-    bench.add_size("contact", bench.site.bytes, bench.site.people.len() as u64);
+    if bench.site.people.len() > 0 {
+        bench.add_size("contact", bench.site.bytes, bench.site.people.len() as u64);
+    }
     // those that write come later, those that write most at the end
     let cases = [
         Case::Process,
@@ -114,6 +117,7 @@ pub(crate) async fn measure(
         Case::Send,
         Case::Tracking,
         Case::Noisy,
+        Case::Projects,
         Case::Insight,
         Case::Erasure,
         Case::Retention,
@@ -134,6 +138,7 @@ pub(crate) async fn measure(
             Case::Send => send::run(&mut bench).await,
             Case::Tracking => tracking::run(&mut bench).await,
             Case::Noisy => noisy::run(&mut bench).await,
+            Case::Projects => projects::run(&mut bench).await,
             Case::Insight => insight::run(&mut bench).await,
             Case::Erasure => erasure::run(&mut bench).await,
             Case::Retention => retention::run(&mut bench).await,
@@ -250,12 +255,16 @@ impl Bench<'_> {
         connections: usize,
         requests: impl Fn(usize) -> Requests + Send + 'static,
     ) -> Result<Measured> {
-        let length = Length::For { warm_up: self.options.warm_up(), measured: self.options.measured() };
         let meter = self.meter(server)?;
-        let mut measured = load::run(server.port(), connections, length, requests).await?;
+        let mut measured = load::run(server.port(), connections, self.length(), requests).await?;
         measured.cost = meter.per(measured.answered)?;
         complain(server, &measured);
         Ok(measured)
+    }
+
+    /// The length of one measurement.
+    fn length(&self) -> Length {
+        Length::For { warm_up: self.options.warm_up(), measured: self.options.measured() }
     }
 
     /// Counts from now on the processor time of a server and of its database.
@@ -265,7 +274,7 @@ impl Bench<'_> {
 
     /// The same of another process of the program.
     fn meter_of(&self, program: u32) -> Result<Meter> {
-        Meter::start(Processes { program, database: self.database_process })
+        Meter::start(Processes { program, database: self.database_processes.clone() })
     }
 
     /// The HTTP limit: an endpoint that does nothing, at the same numbers of connections.

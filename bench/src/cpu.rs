@@ -1,5 +1,5 @@
-//! What work costs in processor time, by the program and by the database server: the figure that other load on a machine
-//! disturbs least.
+//! What work costs in processor time, by the program and by the database servers: the figure that other load on a
+//! machine disturbs least.
 
 use std::fs;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use anyhow::{Context, Result};
 const TICKS: f64 = 100.0;
 
 /// Processes whose processor time is counted.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Processes {
     /// The program.
     pub(crate) program: u32,
-    /// The first process of the database server, where there is one and it runs on this machine.
-    pub(crate) database: Option<u32>,
+    /// The first process of each database server; none where there is no server, or it runs elsewhere.
+    pub(crate) database: Vec<u32>,
 }
 
 /// Processor time that was used since a moment.
@@ -30,7 +30,7 @@ pub(crate) struct Meter {
 pub(crate) struct Cost {
     /// Microseconds of the program.
     pub(crate) program: f64,
-    /// Microseconds of the database server; `None` where it is in the program, or out of sight.
+    /// Microseconds of the database servers; `None` where the database is in the program, or out of sight.
     pub(crate) database: Option<f64>,
 }
 
@@ -41,15 +41,17 @@ struct Spent {
 }
 
 impl Processes {
-    fn spent(self) -> Result<Spent> {
+    fn spent(&self) -> Result<Spent> {
         let program = Times::of(self.program)?.own;
-        Ok(Spent { program, database: self.database.map(with_children).transpose()? })
+        let database = if self.database.is_empty() { None } else { Some(with_children(&self.database)?) };
+        Ok(Spent { program, database })
     }
 }
 
 impl Meter {
     pub(crate) fn start(processes: Processes) -> Result<Self> {
-        Ok(Self { processes, before: processes.spent()? })
+        let before = processes.spent()?;
+        Ok(Self { processes, before })
     }
 
     /// What each of so many operations has cost since the start; `None` if there were none.
@@ -104,16 +106,17 @@ impl Times {
     }
 }
 
-/// The time of a process and of all that it started.
-fn with_children(process: u32) -> Result<Duration> {
-    let first = Times::of(process)?;
-    let mut sum = first.own + first.ended;
-    for entry in fs::read_dir("/proc")? {
-        let name = entry?.file_name();
-        let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+/// The time of some processes and of all that they started.
+fn with_children(processes: &[u32]) -> Result<Duration> {
+    let mut sum = Duration::ZERO;
+    for process in processes {
+        let first = Times::of(*process)?;
+        sum += first.own + first.ended;
+    }
+    for id in all()? {
         // one that ends now is counted by its parent the next time
         if let Ok(times) = Times::of(id)
-            && times.parent == process
+            && processes.contains(&times.parent)
         {
             sum += times.own;
         }
@@ -121,11 +124,31 @@ fn with_children(process: u32) -> Result<Duration> {
     Ok(sum)
 }
 
+/// All processes.
+fn all() -> Result<Vec<u32>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        found.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+    }
+    Ok(found)
+}
+
 /// The process that started another, if it has this name.
 pub(crate) fn parent_named(process: u32, name: &str) -> Option<u32> {
     let parent = Times::of(process).ok()?.parent;
-    let is_meant = fs::read_to_string(format!("/proc/{parent}/comm")).ok()?.trim() == name;
-    is_meant.then_some(parent)
+    is_named(parent, name).then_some(parent)
+}
+
+/// The processes with this name that were not started by one with the same name: the first ones of all servers of a
+/// kind.
+pub(crate) fn first_named(name: &str) -> Result<Vec<u32>> {
+    let mut first = all()?;
+    first.retain(|id| is_named(*id, name) && parent_named(*id, name).is_none());
+    Ok(first)
+}
+
+fn is_named(process: u32, name: &str) -> bool {
+    fs::read_to_string(format!("/proc/{process}/comm")).is_ok_and(|found| found.trim() == name)
 }
 
 #[cfg(test)]
@@ -144,7 +167,7 @@ mod tests {
 
     #[test]
     fn work_of_this_process_is_seen() {
-        let meter = Meter::start(Processes { program: std::process::id(), database: None }).unwrap();
+        let meter = Meter::start(Processes { program: std::process::id(), database: Vec::new() }).unwrap();
         let mut sum = 0_u64;
         while meter.per(1).unwrap().unwrap().program < 20_000.0 {
             sum = (0..100_000).fold(sum, |sum, number| std::hint::black_box(sum ^ number));
@@ -153,5 +176,19 @@ mod tests {
         assert!(cost.program >= 2_000.0 && cost.database.is_none(), "{cost:?}");
         assert_eq!(meter.per(0).unwrap(), None);
         assert_eq!(Cost { program: 118.4, database: Some(84.0) }.show(), "118 + 84 us");
+    }
+
+    #[test]
+    fn servers_are_counted_with_what_they_started() {
+        let this = std::process::id();
+        let name = fs::read_to_string(format!("/proc/{this}/comm")).unwrap();
+        assert!(first_named(name.trim()).unwrap().contains(&this));
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert_eq!(parent_named(child.id(), name.trim()), Some(this));
+        let own = Times::of(this).unwrap().own + Times::of(child.id()).unwrap().own;
+        assert!(with_children(&[this]).unwrap() >= own);
+        assert!(with_children(&[this, child.id()]).unwrap() >= own);
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

@@ -1,19 +1,22 @@
 //! The two engines: where databases are made, copied and removed.
 
+mod cluster;
+
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use mailwright_core::ids::ProjectNumber;
 use mailwright_store::{Db, Location, StoreMetrics};
-use tokio_postgres::config::Host as Address;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Client, NoTls};
 
 use crate::cpu;
 use crate::server::Variables;
+
+pub(crate) use cluster::Cluster;
 
 /// The first bytes of a file of SQLite.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -48,67 +51,6 @@ impl Host {
             Self::Postgres(_) => Engine::Postgres,
         }
     }
-}
-
-/// A PostgreSQL server on which databases may be made.
-#[derive(Debug)]
-pub(crate) struct Cluster {
-    config: Config,
-    pub(crate) version: String,
-}
-
-impl Cluster {
-    /// The server named by `MAILWRIGHT_TEST_POSTGRES`. One that does not write to disk is refused: what is measured is
-    /// the cost of durable writes.
-    pub(crate) async fn from_environment() -> Result<Self> {
-        let url = std::env::var("MAILWRIGHT_TEST_POSTGRES").unwrap_or_default();
-        ensure!(
-            !url.is_empty(),
-            "PostgreSQL is not there: run this through scripts/with-postgres, set MAILWRIGHT_TEST_POSTGRES to a server \
-             on which databases may be made, or pass --engine sqlite"
-        );
-        let mut config: Config = url.parse().context("MAILWRIGHT_TEST_POSTGRES is not a database URL")?;
-        config.dbname("postgres");
-        let mut cluster = Self { config, version: String::new() };
-        let client = cluster.connect().await?;
-        for setting in ["fsync", "synchronous_commit", "full_page_writes"] {
-            let value = show(&client, setting).await?;
-            ensure!(
-                value == "on",
-                "PostgreSQL runs with {setting}={value}; durable writes need {setting}=on"
-            );
-        }
-        cluster.version = show(&client, "server_version").await?;
-        Ok(cluster)
-    }
-
-    fn url(&self, database: &str) -> Result<String> {
-        let Some(Address::Tcp(host)) = self.config.get_hosts().first() else {
-            bail!("MAILWRIGHT_TEST_POSTGRES must name a TCP host");
-        };
-        let port = self.config.get_ports().first().copied().unwrap_or(5432);
-        let user = self.config.get_user().unwrap_or("postgres");
-        let password = self.config.get_password().map(|p| format!(":{}", String::from_utf8_lossy(p)));
-        Ok(format!("postgres://{user}{}@{host}:{port}/{database}", password.unwrap_or_default()))
-    }
-
-    async fn connect(&self) -> Result<Client> {
-        let (client, connection) = self
-            .config
-            .connect(NoTls)
-            .await
-            .context("PostgreSQL (MAILWRIGHT_TEST_POSTGRES) is out of reach")?;
-        tokio::spawn(connection);
-        Ok(client)
-    }
-
-    async fn execute(&self, statement: &str) -> Result<()> {
-        self.connect().await?.batch_execute(statement).await.with_context(|| statement.to_owned())
-    }
-}
-
-async fn show(client: &Client, setting: &str) -> Result<String> {
-    Ok(client.query_one(&format!("show {setting}"), &[]).await?.get(0))
 }
 
 /// A database, removed when it is dropped. `folder` is the data directory of the servers on it.
@@ -220,7 +162,7 @@ impl Database {
     /// measurement begins with an empty log and none pays for what was before.
     pub(crate) async fn settle(&self) -> Result<()> {
         if let Some(owned) = &self.owned {
-            owned.cluster.execute("checkpoint").await?;
+            owned.cluster.checkpoint().await?;
         } else {
             let settle = |connection: &rusqlite::Connection| {
                 Ok(connection.execute_batch("pragma wal_checkpoint(truncate)")?)
@@ -343,16 +285,18 @@ impl Database {
         .await?
     }
 
-    /// The first process of the database server, if it runs on this machine.
-    pub(crate) async fn server_process(&self) -> Result<Option<u32>> {
-        if self.owned.is_none() {
-            return Ok(None);
-        }
+    /// The first process of the database server, if it runs on this machine. Where the tables are divided over several
+    /// servers, those of all PostgreSQL servers on this machine: a server does not tell the processes of the others.
+    pub(crate) async fn server_processes(&self) -> Result<Vec<u32>> {
+        let Some(owned) = &self.owned else { return Ok(Vec::new()) };
         let client = self.client().await?;
         let here = "inet_server_addr() is null or inet_server_addr() <<= '127.0.0.0/8' or inet_server_addr() = '::1'";
         let row = client.query_opt(&format!("select pg_backend_pid() where {here}"), &[]).await?;
-        let Some(row) = row else { return Ok(None) };
-        Ok(cpu::parent_named(row.get::<_, i32>(0).try_into()?, "postgres"))
+        let Some(row) = row else { return Ok(Vec::new()) };
+        if owned.cluster.is_divided {
+            return cpu::first_named("postgres");
+        }
+        Ok(cpu::parent_named(row.get::<_, i32>(0).try_into()?, "postgres").into_iter().collect())
     }
 
     async fn client(&self) -> Result<Client> {

@@ -81,7 +81,9 @@ async fn run(options: &Options) -> Result<usize> {
     }
     facts.insert("program".into(), json!(program.path().display().to_string()));
     facts.insert("version".into(), json!(program.run(&["--version"], &Vec::new()).await?.trim()));
-    facts.insert("contacts".into(), json!(options.contacts()));
+    if options.contacts() > 0 {
+        facts.insert("contacts".into(), json!(options.contacts()));
+    }
     facts.insert("seconds per measurement".into(), json!(options.measured().as_secs()));
     print(&machine::show(&facts));
 

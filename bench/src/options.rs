@@ -36,12 +36,21 @@ pub(crate) enum Case {
     Tracking,
     /// Mails of one project while another one asks for all it may.
     Noisy,
+    /// POST /v1/track and POST /v1/send of 1, 16 and 1,000 projects.
+    Projects,
     /// The feed of activity, and figures over time, of a year with many events.
     Insight,
     /// People with many events who are erased.
     Erasure,
     /// POST /v1/track while old events are removed.
     Retention,
+}
+
+impl Case {
+    /// Whether it is measured on the large project.
+    fn needs_large_project(self) -> bool {
+        self != Self::Projects
+    }
 }
 
 /// Which databases are measured.
@@ -113,8 +122,12 @@ impl Options {
         self.only.is_empty() || self.only.contains(&case)
     }
 
-    /// Contacts of the large project.
+    /// Contacts of the large project; none where no case is measured on it.
     pub(crate) fn contacts(&self) -> usize {
+        let is_needed = self.only.is_empty() || self.only.iter().any(|case| case.needs_large_project());
+        if !is_needed {
+            return 0;
+        }
         self.contacts.unwrap_or(if self.quick { 100_000 } else { 1_000_000 }) as usize
     }
 

@@ -1,5 +1,8 @@
 //! Databases with many contacts, written through the product's own store before a server runs on them.
 
+pub(crate) mod projects;
+
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -75,20 +78,15 @@ pub(crate) async fn site(
     let database = Database::create(host, home, name).await?;
     let keys = bootstrap(program, &database, RSA_DOMAIN, "rsa").await?;
     bootstrap(program, &database, ED25519_DOMAIN, "ed25519").await?;
-    let key = |name: &str| {
-        let text = keys[name].as_str().map(str::to_owned);
-        text.with_context(|| format!("`mailwright bootstrap` printed no {name}"))
-    };
-    let (secret_key, public_key) = (key("secretKey")?, key("publicKey")?);
+    let (secret_key, public_key) = (text(&keys, "secretKey")?, text(&keys, "publicKey")?);
 
     let db = database.open()?;
-    let id: ProjectId =
-        key("projectId")?.parse().ok().context("`mailwright bootstrap` printed no project's id")?;
+    let id = id(&keys)?;
     let found = db.read(body!(async |rx| project::by_id(rx, id).await)).await?;
     let project = found.context("the project is not in the database")?.number;
     let empty = database.bytes().await?;
     let since = Instant::now();
-    let people = contacts_of(&db, project, contacts).await?;
+    let people = contacts_of(&db, project, 0..contacts).await?;
     progress(format_args!("{name}: stored {contacts} contacts in {:.1} s", since.elapsed().as_secs_f64()));
     let since = Instant::now();
     while search::index::build_step(&db, project, Clock::system().now()).await? {}
@@ -96,7 +94,8 @@ pub(crate) async fn site(
     database.vacuum().await?;
     database.settle().await?;
     progress(format_args!("{name}: built the search index in {:.1} s", since.elapsed().as_secs_f64()));
-    let (bytes, people) = (database.bytes().await? - empty, Arc::new(people));
+    // without contacts, tidying up may leave less than there was
+    let (bytes, people) = (database.bytes().await?.saturating_sub(empty), Arc::new(people));
     Ok(Site { database, project, project_id: id, secret_key, public_key, people, bytes })
 }
 
@@ -131,15 +130,28 @@ async fn make_project(
         .with_context(|| format!("`mailwright bootstrap` printed no JSON: {printed}"))
 }
 
-async fn contacts_of(db: &Db, project: ProjectNumber, count: usize) -> Result<People> {
+/// One of the texts that `mailwright bootstrap` printed.
+fn text(printed: &Value, name: &str) -> Result<String> {
+    let text = printed[name].as_str().map(str::to_owned);
+    text.with_context(|| format!("`mailwright bootstrap` printed no {name}"))
+}
+
+/// The project's id that `mailwright bootstrap` printed.
+fn id(printed: &Value) -> Result<ProjectId> {
+    text(printed, "projectId")?.parse().ok().context("`mailwright bootstrap` printed no project's id")
+}
+
+/// Gives a project the contacts with these numbers.
+async fn contacts_of(db: &Db, project: ProjectNumber, numbers: Range<usize>) -> Result<People> {
     let first = Clock::system().now().minus(HISTORY);
-    let apart = HISTORY.as_millis() as i64 / count.max(1) as i64;
-    let mut ids = Vec::with_capacity(count);
-    for from in (0..count).step_by(BATCH) {
-        let rows: Vec<_> = (from..count.min(from + BATCH))
+    let apart = HISTORY.as_millis() as i64 / numbers.len().max(1) as i64;
+    let mut ids = Vec::with_capacity(numbers.len());
+    for from in numbers.clone().step_by(BATCH) {
+        let rows: Vec<_> = (from..numbers.end.min(from + BATCH))
             .map(|number| {
                 let email = EmailAddress::from_stored(&people::email(number));
-                (email, DataPatch::new(people::data(number)), Timestamp(first.0 + number as i64 * apart))
+                let at = Timestamp(first.0 + (number - numbers.start) as i64 * apart);
+                (email, DataPatch::new(people::data(number)), at)
             })
             .collect();
         ids.extend(db.write(body!(async |tx| store(tx, project, &rows).await)).await?);

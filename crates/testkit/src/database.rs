@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::Mutex;
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage};
 
 use crate::postgres_server::Server;
 use crate::rows::{Reader, Rows};
@@ -53,19 +53,34 @@ impl Database {
         self.server.url(&self.name, port)
     }
 
-    /// Runs statements in the database.
-    pub(crate) async fn run(&self, statements: &str) {
+    async fn connect(&self) -> Client {
         let mut config = self.server.config();
         let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
         tokio::spawn(connection);
+        client
+    }
+
+    /// The rows that a query finds, as text. A null is an empty text.
+    pub(crate) async fn ask(&self, query: &str) -> Result<Vec<Vec<String>>, Error> {
+        let client = self.connect().await;
+        let mut rows = Vec::new();
+        for message in client.simple_query(query).await? {
+            if let SimpleQueryMessage::Row(row) = message {
+                rows.push((0..row.len()).map(|at| row.get(at).unwrap_or_default().to_owned()).collect());
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Runs statements in the database.
+    pub(crate) async fn run(&self, statements: &str) {
+        let client = self.connect().await;
         client.batch_execute(statements).await.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
     }
 
     /// Runs statements in a transaction that stays open, with all that it locks.
     pub(crate) async fn hold(&self, statements: &str) -> Held {
-        let mut config = self.server.config();
-        let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
-        tokio::spawn(connection);
+        let client = self.connect().await;
         let statements = format!("begin; {statements}");
         client.batch_execute(&statements).await.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
         Held(client)
@@ -73,9 +88,7 @@ impl Database {
 
     /// Every row of every table, as text.
     pub(crate) async fn contents(&self) -> String {
-        let mut config = self.server.config();
-        let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
-        tokio::spawn(connection);
+        let client = self.connect().await;
         let tables = client
             .query(
                 "select table_name::text from information_schema.tables where table_schema = 'public'",
@@ -98,10 +111,7 @@ impl Database {
     pub(crate) async fn rows(&self) -> Rows {
         let mut reader = self.reader.lock().await;
         if reader.is_none() {
-            let mut config = self.server.config();
-            let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
-            tokio::spawn(connection);
-            *reader = Some(Reader::new(client));
+            *reader = Some(Reader::new(self.connect().await));
         }
         reader.as_mut().unwrap().rows().await
     }

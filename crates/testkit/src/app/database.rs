@@ -49,6 +49,17 @@ impl App {
         database.execute_batch(statements).unwrap_or_else(|error| panic!("{statements}: {error}"));
     }
 
+    /// The rows that a query finds in PostgreSQL, as text. A null is an empty text.
+    pub async fn ask(&self, query: &str) -> Vec<Vec<String>> {
+        self.try_ask(query).await.unwrap_or_else(|error| panic!("{query}: {error}"))
+    }
+
+    /// As [`App::ask`]; what PostgreSQL says when it refuses.
+    pub async fn try_ask(&self, query: &str) -> Result<Vec<Vec<String>>, String> {
+        let database = self.database.as_ref().expect("PostgreSQL");
+        database.ask(query).await.map_err(|error| format!("{error:?}"))
+    }
+
     /// Has a transaction on PostgreSQL hold what these statements lock.
     pub async fn hold(&self, statements: &str) -> Held {
         self.database.as_ref().expect("PostgreSQL").hold(statements).await

@@ -56,12 +56,17 @@ impl App {
 
     /// Every element of a cursor list, page by page; `path` may carry a query.
     pub async fn list_all(&self, path: &str) -> Vec<Value> {
+        self.list_all_by(self.secret_key(), path).await
+    }
+
+    /// As [`App::list_all`], of the project with this secret key.
+    pub async fn list_all_by(&self, secret_key: &str, path: &str) -> Vec<Value> {
         let separator = if path.contains('?') { '&' } else { '?' };
         let first = format!("{path}{separator}limit=100");
         let mut url = first.clone();
         let mut all = Vec::new();
         loop {
-            let page = self.get(&url).send().await.assert_status(200).json();
+            let page = self.request("GET", &url).bearer(secret_key).send().await.assert_status(200).json();
             let Value::Array(data) = page["data"].clone() else { panic!("{path} is no list: {page}") };
             all.extend(data);
             match page["cursor"].as_str() {

@@ -17,7 +17,7 @@ const PROMPT: Duration = Duration::from_secs(10);
 const EMPTY_WITHIN: Duration = Duration::from_secs(40);
 
 /// The answer of a server that cannot do its work now: 503, the envelope, and when to come back.
-fn assert_unavailable(answer: &Response) {
+pub(super) fn assert_unavailable(answer: &Response) {
     assert_envelope(answer, 503);
     let seconds = answer.headers.get("retry-after").and_then(|value| value.parse::<u64>().ok());
     assert!(seconds >= Some(1), "Retry-After in seconds: {:?}", answer.headers);

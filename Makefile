@@ -5,7 +5,7 @@ NEXTEST := cargo nextest run --no-fail-fast
 # Says when a part of a long run began.
 BEGINS = @date "+== %T $(1)"
 
-.PHONY: run build dashboard setup test test-large check bench bench-large screenshots clean
+.PHONY: run build dashboard setup test test-large test-citus check bench bench-large screenshots clean
 
 # Builds and starts the service with a demo project. The build is quick rather than fast: see `build`.
 run: dashboard
@@ -26,7 +26,7 @@ setup:
 	./scripts/setup
 
 # What is tested has the dashboard in it: a check that cannot run must not pass.
-test check: export DASHBOARD ?= required
+test test-citus check: export DASHBOARD ?= required
 
 # Format, lints, dependencies, documents, and every test on both databases.
 test: setup check
@@ -44,6 +44,21 @@ test-large: setup
 	cargo build --bin mailwright
 	MAILWRIGHT_TEST_LARGE=1 $(NEXTEST) --profile large --release -p mailwright-mail --lib -E 'test(smtp_server) or test(report)'
 	MAILWRIGHT_TEST_LARGE=1 MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres --without-fsync $(NEXTEST) --profile large -p mailwright-tests --test hard
+
+# The suite on a cluster of Citus, which has to be installed beside PostgreSQL. CITUS_URL names a coordinator whose
+# new databases are parts of a cluster, as `scripts/with-postgres --citus` sets one up; without it, such a cluster is
+# made.
+CITUS_URL ?=
+# Tests that replace tables by views, which Citus does not allow for divided tables.
+NOT_ON_CITUS := test(/a_search_that_takes_too_long_is_given_up|a_count_that_waits_holds_up_nobody_who_joins|a_count_that_takes_too_long_is_not_exact/)
+ON_CITUS = $(if $(CITUS_URL),MAILWRIGHT_TEST_POSTGRES='$(CITUS_URL)',./scripts/with-postgres --without-fsync --citus)
+test-citus: setup
+	./scripts/dashboard --required
+	$(call BEGINS,building)
+	cargo build --workspace --bins --tests
+	$(call BEGINS,tests)
+	MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python $(ON_CITUS) ./scripts/test-citus '$(NOT_ON_CITUS)'
+	$(call BEGINS,the end)
 
 check:
 	$(call BEGINS,the dashboard)

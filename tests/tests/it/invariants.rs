@@ -7,13 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where the engines are told apart: what they are asked differs by more than a fragment of `dialect/`.
-const ENGINES: [(&str, &str); 22] = [
+const ENGINES: [(&str, &str); 23] = [
     ("store/src/database/db.rs", "it opens them"),
     ("store/src/database/tx/read.rs", "it speaks to them"),
     ("store/src/database/migrate/mod.rs", "PostgreSQL migrates beside other processes"),
     ("store/src/database/coalesce/task.rs", "PostgreSQL has more than one writer"),
     ("store/src/database/coalesce/group.rs", "SQLite's writer counts its own groups"),
     ("store/src/database/clock.rs", "PostgreSQL has a clock of its own"),
+    ("store/src/database/cluster.rs", "SQLite is no cluster"),
     ("store/src/audience/columns/start.rs", "SQLite's one writer leaves no earlier transaction"),
     ("store/src/audience/search/mod.rs", "substrings are found by another kind of index"),
     ("store/src/audience/search/index.rs", "the same"),
@@ -87,13 +88,17 @@ const CONNECTIONS: [(&str, &str); 13] = [
 
 /// Where tests wait by the clock of the machine: how often, and why no condition can be waited for, and no clock moved
 /// (`App::advance`). Nothing is asserted to have stayed away after such a wait.
-const SLEEPS: [(&str, usize, &str); 12] = [
+const SLEEPS: [(&str, usize, &str); 16] = [
     ("tests/it/bulk/jobs.rs", 1, "a kill at a random moment"),
     ("tests/it/edge/bodies.rs", 2, "a client that sends slowly"),
     ("tests/it/edge/connections.rs", 1, "a client that reads slowly"),
     ("tests/it/program/process.rs", 1, "looks at a process again and again"),
     ("tests/hard/activity_stream.rs", 4, "kills at random moments, clients that pause"),
     ("tests/hard/campaign_crash.rs", 4, "kills at random moments"),
+    ("tests/hard/divided/addresses.rs", 1, "a client that tries again"),
+    ("tests/hard/divided/away.rs", 1, "a server is away for a while"),
+    ("tests/hard/divided/moved.rs", 1, "moves that follow each other"),
+    ("tests/hard/divided/sending.rs", 1, "clients that pause"),
     ("tests/hard/crash.rs", 7, "kills at random moments, callers that pause"),
     ("tests/hard/faults/database.rs", 2, "faults at random moments"),
     ("tests/hard/feedback_crash/mod.rs", 4, "kills at random moments, looks at everything again"),

@@ -4,9 +4,25 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use mailwright_core::excess::Excess;
+use tokio_postgres::error::SqlState;
 
 /// The most conditions of one query, those of segments it refers to included: databases bound the length of a query.
 pub const MAX_COMPILED: usize = 2_000;
+
+/// What the coordinator of a cluster says, as an internal error (`XX000`), when a connection to another of its servers
+/// ends in the middle: words of its own, and those of the library that it connects with.
+const LOST: [&str; 8] = [
+    "connection to the remote node",
+    "failure on connection marked as essential",
+    "server closed the connection unexpectedly",
+    "connection not open",
+    "no connection to the server",
+    "could not receive data from server",
+    "could not send data to server",
+    "SSL connection has been closed unexpectedly",
+];
+/// What it says when another server was lost while it committed, or refused to.
+const COMMITTING: &str = "could not commit transaction for shard";
 
 /// Result of a store operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -119,8 +135,47 @@ impl Error {
     pub(crate) fn of_commit(error: tokio_postgres::Error) -> Self {
         match Self::from(error) {
             told @ (Self::Contention(_) | Self::Conflict(_) | Self::Full(_) | Self::ReadOnly(_)) => told,
-            Self::Unavailable(text) => Self::Unknown(text),
+            Self::Unavailable(text) | Self::Unknown(text) => Self::Unknown(text),
             other => Self::Unknown(other.to_string()),
+        }
+    }
+
+    /// The meaning of an error that PostgreSQL answered: by its code, and in few cases its words. `constraint` is the
+    /// one that was violated.
+    fn of_answer(code: &SqlState, text: &str, constraint: Option<&str>) -> Self {
+        use SqlState as S;
+        let told = text.to_owned();
+        if *code == S::UNIQUE_VIOLATION {
+            return Self::Conflict(constraint.unwrap_or(text).to_owned());
+        }
+        if [S::T_R_DEADLOCK_DETECTED, S::T_R_SERIALIZATION_FAILURE, S::LOCK_NOT_AVAILABLE].contains(code) {
+            return Self::Contention(told);
+        }
+        if *code == S::IN_FAILED_SQL_TRANSACTION {
+            return Self::Aborted;
+        }
+        if *code == S::IDLE_IN_TRANSACTION_SESSION_TIMEOUT {
+            return Self::Unavailable(told);
+        }
+        if *code == S::QUERY_CANCELED {
+            return Self::Interrupted(told);
+        }
+        if *code == S::READ_ONLY_SQL_TRANSACTION {
+            return Self::ReadOnly(told);
+        }
+        if *code == S::INTERNAL_ERROR && text.starts_with(COMMITTING) {
+            return Self::Unknown(told);
+        }
+        // of a connection that is gone there may be nothing to say
+        if *code == S::INTERNAL_ERROR && (text.is_empty() || LOST.iter().any(|words| text.contains(words))) {
+            return Self::Unavailable(told);
+        }
+        match code.code().get(..2) {
+            Some("53") if *code == S::DISK_FULL => Self::Full(told),
+            // connection, resources, state of the server, operator intervention
+            Some("08" | "53" | "55" | "57") => Self::Unavailable(told),
+            Some("58") => Self::Full(told),
+            _ => Self::Statement(format!("{told} ({})", code.code()).into()),
         }
     }
 
@@ -159,43 +214,15 @@ impl From<rusqlite::Error> for Error {
 
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
-        use tokio_postgres::error::SqlState as S;
-        let Some(db) = error.as_db_error() else {
-            return if error.is_closed()
-                || std::error::Error::source(&error)
-                    .is_some_and(<dyn std::error::Error + 'static>::is::<std::io::Error>)
-            {
-                Self::Unavailable(with_causes(&error))
-            } else {
-                Self::Statement(with_causes(&error).into())
-            };
-        };
-        let text = db.message().to_owned();
-        let code = db.code();
-        if *code == S::UNIQUE_VIOLATION {
-            return Self::Conflict(db.constraint().unwrap_or(&text).to_owned());
+        if let Some(db) = error.as_db_error() {
+            return Self::of_answer(db.code(), db.message(), db.constraint());
         }
-        if [S::T_R_DEADLOCK_DETECTED, S::T_R_SERIALIZATION_FAILURE, S::LOCK_NOT_AVAILABLE].contains(code) {
-            return Self::Contention(text);
-        }
-        if *code == S::IN_FAILED_SQL_TRANSACTION {
-            return Self::Aborted;
-        }
-        if *code == S::IDLE_IN_TRANSACTION_SESSION_TIMEOUT {
-            return Self::Unavailable(text);
-        }
-        if *code == S::QUERY_CANCELED {
-            return Self::Interrupted(text);
-        }
-        if *code == S::READ_ONLY_SQL_TRANSACTION {
-            return Self::ReadOnly(text);
-        }
-        match code.code().get(..2) {
-            Some("53") if *code == S::DISK_FULL => Self::Full(text),
-            // connection, resources, state of the server, operator intervention
-            Some("08" | "53" | "55" | "57") => Self::Unavailable(text),
-            Some("58") => Self::Full(text),
-            _ => Self::Statement(format!("{} ({})", text, code.code()).into()),
+        let is_of_network = std::error::Error::source(&error)
+            .is_some_and(<dyn std::error::Error + 'static>::is::<std::io::Error>);
+        if error.is_closed() || is_of_network {
+            Self::Unavailable(with_causes(&error))
+        } else {
+            Self::Statement(with_causes(&error).into())
         }
     }
 }
@@ -224,5 +251,68 @@ impl From<deadpool_postgres::PoolError> for Error {
             },
             other => Self::Unavailable(other.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(error: &Error) -> &'static str {
+        match error {
+            Error::Unavailable(_) => "unavailable",
+            Error::Unknown(_) => "unknown",
+            Error::Interrupted(_) => "interrupted",
+            Error::Contention(_) => "contention",
+            Error::Conflict(_) => "conflict",
+            Error::Full(_) => "full",
+            Error::Statement(_) => "statement",
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_server_of_the_cluster_that_is_lost_is_not_available() {
+        let answers = [
+            ("08006", "connection to the remote node u@host:5432 failed", "unavailable"),
+            (
+                "XX000",
+                "connection to the remote node u@host:5432 failed with the following error: x",
+                "unavailable",
+            ),
+            ("XX000", "server closed the connection unexpectedly\n\tThis probably means", "unavailable"),
+            ("XX000", "connection not open", "unavailable"),
+            ("XX000", "failure on connection marked as essential: host:5432", "unavailable"),
+            ("XX000", "", "unavailable"),
+            ("XX000", "could not commit transaction for shard 102008 on at least one active node", "unknown"),
+            // a bug, whatever it is about
+            ("XX000", "cache lookup failed for relation 1", "statement"),
+            ("42P01", "connection not open", "statement"),
+            ("42601", "could not commit transaction for shard 1", "statement"),
+        ];
+        for (code, text, expected) in answers {
+            let error = Error::of_answer(&SqlState::from_code(code), text, None);
+            assert_eq!(kind(&error), expected, "{code} {text}");
+        }
+    }
+
+    #[test]
+    fn codes_say_what_the_caller_can_do() {
+        let answers = [
+            ("40P01", "contention"),
+            ("55P03", "contention"),
+            ("57014", "interrupted"),
+            ("57P01", "unavailable"),
+            ("53300", "unavailable"),
+            ("53100", "full"),
+            ("58030", "full"),
+            ("23505", "conflict"),
+        ];
+        for (code, expected) in answers {
+            assert_eq!(kind(&Error::of_answer(&SqlState::from_code(code), "text", None)), expected, "{code}");
+        }
+        let taken =
+            Error::of_answer(&SqlState::UNIQUE_VIOLATION, "text", Some("contacts_project_id_email_key"));
+        assert!(taken.is_conflict_on("contacts", "email"), "{taken}");
     }
 }

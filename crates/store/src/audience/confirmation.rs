@@ -130,7 +130,7 @@ pub async fn of_contact(rx: &Rx<'_>, project: ProjectNumber, contact: ContactId)
 
 /// The projects with requests whose mails are due. It goes from one project to the next in the index.
 pub async fn due_projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
-    rx.all(
+    rx.projects_with_work(
         Sql::Either {
 whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
          (select c.project_id from confirmations c where c.project_id > w.project_id and c.due_at is not null \
@@ -141,7 +141,6 @@ whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all
 divided: "select distinct project_id from confirmations where due_at <= $1",
 },
         args![now],
-        |r| r.get(0),
     )
     .await
 }

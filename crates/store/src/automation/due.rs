@@ -14,7 +14,7 @@ use crate::database::value::Arg;
 /// that it does not matter how many executions wait.
 pub async fn projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let mut projects = rx
-        .all(
+        .projects_with_work(
             Sql::Either {
 whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
              (select x.project_id from workflow_executions x where x.project_id > w.project_id and x.due_at is not null \
@@ -27,11 +27,10 @@ whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all
 divided: "select distinct project_id from workflow_executions where due_at <= $1 and bulk in ($2, $3)",
 },
             args![now, false, true],
-            |r| r.get::<ProjectNumber>(0),
         )
         .await?;
     let told = rx
-        .all(
+        .projects_with_work(
             Sql::Either {
                 whole: "with recursive told(project_id) as (select cast(0 as {int}) union all select \
              (select s.project_id from workflow_signals s where s.project_id > t.project_id \
@@ -40,7 +39,6 @@ divided: "select distinct project_id from workflow_executions where due_at <= $1
                 divided: "select distinct project_id from workflow_signals",
             },
             &[],
-            |r| r.get::<ProjectNumber>(0),
         )
         .await?;
     projects.extend(told);

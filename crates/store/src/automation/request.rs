@@ -117,7 +117,7 @@ fn read(row: &Row<'_>) -> Result<Claimed> {
 /// The projects that have a request to make, and are not disabled.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let due = rx
-        .all(
+        .projects_with_work(
         Sql::Either {
 whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
          (select q.project_id from workflow_requests q where q.project_id > w.project_id \
@@ -127,7 +127,6 @@ whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all
 divided: "select distinct project_id from workflow_requests where due_at <= $1",
 },
         args![now],
-        |r| r.get(0),
     )
     .await?;
     project::enabled(rx, due).await

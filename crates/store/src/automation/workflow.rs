@@ -53,7 +53,7 @@ const LISTED: &str = "w.id, w.name, w.description, w.enabled, w.allow_reentry, w
 pub async fn due_schedules(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<(ProjectNumber, WorkflowId)>> {
     const AT_ONCE: i64 = 100;
     let projects = rx
-        .all(
+        .projects_with_work(
             Sql::Either {
 whole: "with recursive planned(project_id) as (select cast(0 as {int}) union all select \
              (select w.project_id from workflows w where w.project_id > p.project_id and w.next_at is not null \
@@ -63,7 +63,6 @@ whole: "with recursive planned(project_id) as (select cast(0 as {int}) union all
 divided: "select distinct project_id from workflows where next_at <= $1",
 },
             args![now],
-            |r| r.get::<ProjectNumber>(0),
         )
         .await?;
     let mut due = Vec::new();

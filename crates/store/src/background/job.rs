@@ -75,14 +75,13 @@ pub async fn unfinished_of(rx: &Rx<'_>, project: ProjectNumber, kind: JobKind) -
 /// The projects whose next job is due.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let due = rx
-        .all(
+        .projects_with_work(
             Sql::Either {
                 whole: "select p.number from projects p where p.disabled_at is null and (select j.due_at from jobs j \
                         where j.project_id = p.number and j.due_at is not null order by j.id limit 1) <= $1",
                 divided: "select distinct project_id from jobs where due_at <= $1",
             },
             args![now],
-            |r| r.get(0),
         )
         .await?;
     project::enabled(rx, due).await

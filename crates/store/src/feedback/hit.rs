@@ -77,7 +77,7 @@ pub async fn add(tx: &Tx<'_>, project: ProjectNumber, hits: &[NewHit], due_at: T
 
 /// The projects with hits that are due. It goes from one project to the next in the index.
 pub async fn due_projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
-    rx.all(
+    rx.projects_with_work(
         Sql::Either {
             whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
          (select h.project_id from hits h where h.project_id > w.project_id and h.due_at is not null \
@@ -88,7 +88,6 @@ pub async fn due_projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumb
             divided: "select distinct project_id from hits where due_at <= $1",
         },
         args![now],
-        |r| r.get(0),
     )
     .await
 }

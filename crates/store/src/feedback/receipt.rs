@@ -86,7 +86,7 @@ pub async fn done(tx: &Tx<'_>, project: ProjectNumber, keys: &[Key]) -> Result<(
 
 /// The projects with news that are due.
 pub async fn due_projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
-    rx.all(
+    rx.projects_with_work(
         Sql::Either {
 whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
          (select n.project_id from news_receipts n where n.project_id > w.project_id and n.due_at is not null \
@@ -97,7 +97,6 @@ whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all
 divided: "select distinct project_id from news_receipts where due_at <= $1",
 },
         args![now],
-        |r| r.get(0),
     )
     .await
 }

@@ -210,13 +210,12 @@ pub async fn set_counted(
     Ok(())
 }
 
-/// Up to `limit` projects with a segment that the background work is to look at.
+/// Some projects, about `limit` at most, with a segment that the background work is to look at.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp, limit: i64) -> Result<Vec<ProjectNumber>> {
-    rx.all(
+    rx.projects_with_work(
         "select u.project_id from segment_upkeep u where exists \
          (select 1 from segments s where s.project_id = u.project_id and s.due_at <= $1) limit $2",
         args![now, limit],
-        |r| r.get(0),
     )
     .await
 }
@@ -243,9 +242,9 @@ pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
     rx.one("select count(*) from segments where project_id = $1", args![project], |r| r.get(0)).await
 }
 
-/// Up to `limit` projects in which removed segments left memberships behind.
+/// Some projects, about `limit` at most, in which removed segments left memberships behind.
 pub async fn removals(rx: &mut Rx<'_>, limit: i64) -> Result<Vec<ProjectNumber>> {
-    rx.all("select distinct project_id from segment_removals limit $1", args![limit], |r| r.get(0)).await
+    rx.projects_with_work("select distinct project_id from segment_removals limit $1", args![limit]).await
 }
 
 /// Removes a segment; whether there was one. Its memberships follow with [`remove_members_step`].

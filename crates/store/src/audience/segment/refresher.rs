@@ -71,21 +71,24 @@ pub async fn changed(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) ->
 
 /// The next `limit` projects after `after` that track segments, in order.
 pub async fn tracking(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Result<Vec<ProjectNumber>> {
-    rx.all(
-        "select project_id from segment_upkeep where tracks and project_id > $1 order by project_id limit $2",
-        args![after, limit],
-        |r| r.get(0),
-    )
-    .await
+    let mut projects = rx
+        .projects_with_work(
+            "select project_id from segment_upkeep where tracks and project_id > $1 order by project_id limit $2",
+            args![after, limit],
+        )
+        .await?;
+    // several servers may have been asked, each for so many
+    projects.sort_unstable();
+    projects.truncate(usize::try_from(limit).unwrap_or_default());
+    Ok(projects)
 }
 
-/// Up to `limit` projects that track segments and have contacts to judge.
+/// Some projects, about `limit` at most, that track segments and have contacts to judge.
 pub async fn pending(rx: &mut Rx<'_>, limit: i64) -> Result<Vec<ProjectNumber>> {
-    rx.all(
+    rx.projects_with_work(
         "select u.project_id from segment_upkeep u where u.tracks \
          and exists (select 1 from contact_changes q where q.project_id = u.project_id) limit $1",
         args![limit],
-        |r| r.get(0),
     )
     .await
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::fragments::Dialect;
+use crate::database::away::Away;
 
 /// Asks a PostgreSQL server whether its tables may be divided.
 pub(crate) const FLAVOUR: &str = "select exists (select 1 from pg_extension where extname = 'citus')";
@@ -65,11 +66,12 @@ pub(crate) struct Texts {
     is_divided: OnceLock<bool>,
     /// By the place of a text in the program, and the rows and arguments of a block; both 0 where there is none.
     known: RwLock<HashMap<[usize; 4], Arc<str>>>,
+    away: Away,
 }
 
 impl Texts {
     pub(crate) fn new(dialect: Dialect) -> Self {
-        Self { dialect, is_divided: OnceLock::new(), known: RwLock::default() }
+        Self { dialect, is_divided: OnceLock::new(), known: RwLock::default(), away: Away::default() }
     }
 
     /// Whether the tables are divided by project over several servers: whether the server has the extension Citus.
@@ -85,6 +87,11 @@ impl Texts {
     /// Takes note of what [`FLAVOUR`] answered.
     pub(crate) fn learn_flavour(&self, is_divided: bool) {
         let _ = self.is_divided.set(is_divided);
+    }
+
+    /// The servers that the tables are divided over and that do not answer.
+    pub(crate) fn away(&self) -> &Away {
+        &self.away
     }
 
     pub(crate) fn text(&self, sql: &Sql) -> Arc<str> {

@@ -6,6 +6,7 @@
 //! looked at (`Failure`).
 
 mod by_project;
+mod by_server;
 mod read;
 mod row;
 mod session;

@@ -33,7 +33,7 @@ use crate::sending::email::{BACKLOG, ContactNow, Unsent, contacts_of};
 /// campaigns are gone through.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let due = rx
-        .all(
+        .projects_with_work(
             Sql::Either {
 whole: "with recursive under_way(project_id) as (select cast(0 as {int}) union all select \
              (select c.project_id from campaigns c where c.project_id > u.project_id and c.next_at is not null \
@@ -49,7 +49,6 @@ where e.campaign_id is not null and (e.due_at <= $1 and c.next_at is not null an
 and c.status = 'SENDING' or e.status = 'SENDING' and coalesce(e.due_at, 0) <= $1)",
 },
             args![now],
-            |r| r.get(0),
         )
         .await?;
     project::enabled(rx, due).await

@@ -19,7 +19,7 @@ const SOON: Duration = Duration::from_mins(5);
 /// in the index of the queue, so that it does not matter how many projects there are.
 pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let due = rx
-        .all(
+        .projects_with_work(
             Sql::Either {
 whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
              (select e.project_id from emails e where e.project_id > w.project_id and e.due_at is not null \
@@ -31,7 +31,6 @@ whole: "with recursive waiting(project_id) as (select cast(0 as {int}) union all
 divided: "select distinct project_id from emails where campaign_id is null and lane = $1 and due_at <= $2",
 },
             args![lane.number(), now],
-            |r| r.get(0),
         )
         .await?;
     project::enabled(rx, due).await

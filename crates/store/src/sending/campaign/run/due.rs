@@ -57,7 +57,7 @@ pub struct Run {
 /// The projects that have a campaign to be looked at, the longest due first. It goes from one project with a campaign
 /// that is not over to the next, so that it does not matter how many projects there are.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
-    rx.all(
+    rx.projects_with_work(
         Sql::Either {
 whole: "with recursive under_way(project_id) as (select cast(0 as {int}) union all select \
          (select c.project_id from campaigns c where c.project_id > u.project_id and c.next_at is not null \
@@ -68,7 +68,6 @@ whole: "with recursive under_way(project_id) as (select cast(0 as {int}) union a
 divided: "select project_id from campaigns where next_at <= $1 group by project_id order by min(next_at), project_id",
 },
         args![now],
-        |r| r.get(0),
     )
     .await
 }

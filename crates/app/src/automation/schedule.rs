@@ -40,7 +40,11 @@ impl App {
             match started.await {
                 Ok(true) => self.wake_jobs(),
                 Ok(false) => {}
-                Err(error) if error.is_unavailable() => return Err(error),
+                // that may be the server of the project alone
+                Err(error) if error.is_unavailable() => {
+                    tracing::warn!(%error, project = project.0, workflow = %id, "a scheduled workflow could not be started, trying again");
+                    self.0.db.ping().await?;
+                }
                 Err(error) => {
                     tracing::error!(%error, project = project.0, workflow = %id, "a scheduled workflow could not be started");
                 }

@@ -143,7 +143,14 @@ impl App {
                         email::backlog(rx, number, lane, now).await
                     }
                 }));
-                let (count, since) = backlog.await?;
+                let (count, since) = match backlog.await {
+                    Ok(backlog) => backlog,
+                    Err(error) => {
+                        tracing::warn!(%error, project = number.0, "the queue of a project could not be measured");
+                        self.0.db.ping().await?;
+                        continue;
+                    }
+                };
                 depth += count;
                 oldest = since.map_or(oldest, |since| since.min(oldest));
             }

@@ -19,6 +19,8 @@ struct Rest {
     /// `None` once it is over; then the failures are remembered until something succeeds.
     until: Option<Timestamp>,
     failures: u32,
+    /// Whether it is found by others when it is over.
+    is_found: bool,
 }
 
 /// The parties that rest, and until when.
@@ -36,7 +38,7 @@ impl<K: Copy + Eq + Hash> Rests<K> {
     pub(super) fn succeeded(&mut self, key: K, until: Option<Timestamp>) {
         match until {
             None => drop(self.0.remove(&key)),
-            Some(_) => drop(self.0.insert(key, Rest { until, failures: 0 })),
+            Some(_) => drop(self.0.insert(key, Rest { until, ..Rest::default() })),
         }
     }
 
@@ -45,21 +47,31 @@ impl<K: Copy + Eq + Hash> Rests<K> {
         let rest = self.0.entry(key).or_default();
         let longest = if is_temporary { LONGEST_TEMPORARY } else { LONGEST };
         let pause = Pauses { first: FIRST, longest }.after(rest.failures);
-        *rest = Rest { until: Some(now.plus(pause)), failures: rest.failures.saturating_add(1) };
+        let failures = rest.failures.saturating_add(1);
+        *rest = Rest { until: Some(now.plus(pause)), failures, is_found: false };
         pause
+    }
+
+    /// One that failed is found by others when its rest is over, if it can be tried again then.
+    pub(super) fn leave(&mut self, key: K) {
+        if let Some(rest) = self.0.get_mut(&key) {
+            rest.is_found = true;
+        }
     }
 
     pub(super) fn is_resting(&self, key: K, now: Timestamp) -> bool {
         self.0.get(&key).and_then(|rest| rest.until).is_some_and(|until| !is_over(until, now))
     }
 
-    /// Those whose rest is over, each once.
+    /// Those whose rest is over and that nobody else finds, each once.
     pub(super) fn over(&mut self, now: Timestamp) -> Vec<K> {
         let mut over = Vec::new();
         for (key, rest) in &mut self.0 {
             if rest.until.is_some_and(|until| is_over(until, now)) {
                 rest.until = None;
-                over.push(*key);
+                if !rest.is_found {
+                    over.push(*key);
+                }
             }
         }
         over
@@ -98,5 +110,17 @@ mod tests {
         assert!(rests.is_resting(1, now));
         assert!(!rests.is_resting(1, Timestamp(-100_000)), "the clock was set back");
         assert_eq!(rests.over(Timestamp(250)), [1]);
+    }
+
+    #[test]
+    fn what_others_find_is_not_told_when_its_rest_is_over() {
+        let (mut rests, now) = (Rests::default(), Timestamp(0));
+        rests.failed(1, true, now);
+        rests.leave(1);
+        assert!(rests.is_resting(1, now));
+        assert!(rests.over(Timestamp(500)).is_empty());
+        assert_eq!((rests.is_resting(1, Timestamp(500)), rests.first()), (false, None));
+        rests.failed(1, true, Timestamp(500));
+        assert_eq!(rests.over(Timestamp(1_500)), [1], "it is told again, after a longer rest");
     }
 }

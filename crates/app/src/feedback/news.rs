@@ -193,9 +193,10 @@ impl App {
             match told.await {
                 Ok(true) => self.judge_reputation(project),
                 Ok(false) => {}
-                Err(error) if error.is_unavailable() => return Err(error),
                 Err(error) => {
                     tracing::warn!(%error, project = project.0, "early news could not be told, trying again");
+                    // what is not available may be the server of the project alone
+                    self.0.db.ping().await?;
                 }
             }
         }

@@ -2,12 +2,13 @@
 
 use mailwright_testkit::App;
 use mailwright_testkit::net::TcpProxy;
+use mailwright_testkit::smtp::ScriptedServer;
 use mailwright_tests::random::Random;
 use mailwright_tests::sized;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::sending::{Callers, Outcome, assert_few_doubted, check};
+use super::sending::{BACK_WITHIN, Callers, Outcome, assert_few_doubted, check};
 use super::{Worker, ask, delivering, on_two_workers};
 
 /// How long a server is away, at least.
@@ -39,6 +40,7 @@ async fn mails_leave_once_while_a_worker_is_away() {
         proxy.cut().await;
         let from = Instant::now();
         tokio::time::sleep(AWAY + random.millis(1_000)).await;
+        until_left(&app, &of_near, &server).await;
         away.push((from, Instant::now()));
         proxy.restore().await;
     }
@@ -64,6 +66,17 @@ async fn put_proxy_before(app: &mut App, worker: &Worker) -> TcpProxy {
     ask(app, &update).await;
     app.restart().await;
     proxy
+}
+
+/// Waits until mails left that were accepted from now on.
+async fn until_left(app: &App, callers: &Callers, server: &ScriptedServer) {
+    let since = Instant::now();
+    app.eventually_within(BACK_WITHIN, "mails leave while the other server is away", async || {
+        let (answers, copies) = (callers.answers(), server.copies());
+        let of_now = answers.iter().filter(|answer| answer.is_accepted() && answer.began >= since);
+        (of_now.filter(|answer| copies.contains_key(&answer.to)).count() >= MAILS).then_some(())
+    })
+    .await;
 }
 
 /// The project whose server is there is served as ever.

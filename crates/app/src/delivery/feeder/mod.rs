@@ -8,8 +8,9 @@
 //!
 //! A turn is one transaction ([`claim`]).
 //!
-//! A failure affects only its project or its row. A project whose claim fails rests for a while (`rests.rs`), and a row
-//! that cannot be read is settled by itself.
+//! A failure affects only its project or its row. A project whose claim fails rests for a while (`rests.rs`), one whose
+//! server is away until a look finds it again, and a row that cannot be read is settled by itself. Where a look fails,
+//! the projects that are known have their turns all the same.
 
 mod claim;
 
@@ -102,19 +103,20 @@ impl Feeder {
         }
         self.place_anew().await;
         // further away than any sweep where the clock was set back since
-        if self.sweep_at <= now || self.sweep_at.since(now) > LONGEST_SWEEP {
-            self.sweep(now).await?;
-        }
+        let is_to_sweep = self.sweep_at <= now || self.sweep_at.since(now) > LONGEST_SWEEP;
+        let swept = if is_to_sweep { self.sweep(now).await } else { Ok(()) };
         if dispatcher.is_superseded() {
-            return Ok(false);
+            return swept.map(|()| false);
         }
         let settings = &self.delivery.app.settings().delivery;
         let capacity = instance_rate::ahead(self.delivery.outlets.ahead(), settings.instance_per_second);
         let room = capacity.saturating_sub(dispatcher.depth(self.lane));
-        if room >= capacity.div_ceil(2) {
-            return self.fill(room, turn(capacity)).await;
-        }
-        self.welcome(capacity).await
+        let worked = if room >= capacity.div_ceil(2) {
+            self.fill(room, turn(capacity)).await?
+        } else {
+            self.welcome(capacity).await?
+        };
+        swept.map(|()| worked)
     }
 
     /// For how long nothing is claimed, since nothing may or can be handed over.
@@ -226,20 +228,7 @@ impl Feeder {
         let claims = match self.claim(project, wanted, now).await {
             Ok(claims) => claims,
             Err(error) => {
-                let pause = self.rests.failed(project, error.is_temporary(), now);
-                match error {
-                    // what somebody else is doing with this project says nothing about the others
-                    StoreError::Contention(_) => {
-                        tracing::warn!(%error, project = project.0, lane = self.lane.as_str(), ?pause,
-                            "the mails of a project could not be claimed, because another transaction holds a \
-                             lock");
-                    }
-                    error if error.is_temporary() => return Err(error),
-                    error => {
-                        tracing::error!(%error, project = project.0, lane = self.lane.as_str(), ?pause,
-                            "the mails of a project could not be claimed, the project rests for a while");
-                    }
-                }
+                self.not_claimed(project, error, now).await?;
                 return Ok(None);
             }
         };
@@ -266,6 +255,38 @@ impl Feeder {
         let count = claims.taken.len();
         self.enqueue(claims.taken).await;
         Ok(Some(count))
+    }
+
+    /// Leaves a project alone whose mails could not be claimed. Fails if that is not for a reason of its own.
+    async fn not_claimed(
+        &mut self,
+        project: ProjectNumber,
+        error: StoreError,
+        now: Timestamp,
+    ) -> mailwright_store::Result<()> {
+        let pause = self.rests.failed(project, error.is_temporary(), now);
+        if matches!(error, StoreError::Unavailable(_)) && self.delivery.app.0.db.ping().await.is_ok() {
+            // the server of the project is away: a look finds it again when that is back, and nobody waits for it here
+            self.rests.leave(project);
+            // it may have taken long to find out
+            self.delivery.app.0.delivery.dispatcher.feeder_seen(self.lane);
+            tracing::warn!(%error, project = project.0, lane = self.lane.as_str(), ?pause,
+                "the mails of a project could not be claimed, because its server does not answer");
+            return Ok(());
+        }
+        match error {
+            // what somebody else is doing with this project says nothing about the others
+            StoreError::Contention(_) => {
+                tracing::warn!(%error, project = project.0, lane = self.lane.as_str(), ?pause,
+                    "the mails of a project could not be claimed, because another transaction holds a lock");
+            }
+            error if error.is_temporary() => return Err(error),
+            error => {
+                tracing::error!(%error, project = project.0, lane = self.lane.as_str(), ?pause,
+                    "the mails of a project could not be claimed, the project rests for a while");
+            }
+        }
+        Ok(())
     }
 
     async fn claim(

@@ -149,31 +149,37 @@ pub fn as_project(app: &App, project: &Project, method: &str, path: &str) -> Req
 
 /// Makes the reading of stored events endless. They can still be stored.
 pub async fn make_events_endless(app: &App) {
-    app.tamper(match app.engine() {
-        Engine::Sqlite => {
-            "alter table events rename to events_before; \
-             create view events as with recursive n (i) as (select 1 union all select i + 1 from n) \
-             select e.* from n cross join events_before e where n.i < 0; \
-             create trigger keep instead of insert on events begin \
+    app.reshape(match app.engine() {
+        Engine::Sqlite => &[
+            "alter table events rename to events_before",
+            "create view events as with recursive n (i) as (select 1 union all select i + 1 from n) \
+             select e.* from n cross join events_before e where n.i < 0",
+            "create trigger keep instead of insert on events begin \
              insert into events_before (project_id, id, name, contact_id, email_id, data, created_at) values \
-             (new.project_id, new.id, new.name, new.contact_id, new.email_id, new.data, new.created_at); end"
-        }
-        Engine::Postgres => {
-            "alter table events rename to events_before; \
-             create function has_end() returns boolean language plpgsql as \
-             $$ begin perform pg_sleep(600); return true; end $$; \
-             create view events as select * from events_before where has_end(); \
-             create function keep() returns trigger language plpgsql as \
-             $$ begin insert into events_before values (new.*); return new; end $$; \
-             create trigger keep instead of insert on events for each row execute function keep()"
-        }
+             (new.project_id, new.id, new.name, new.contact_id, new.email_id, new.data, new.created_at); end",
+        ],
+        Engine::Postgres => &[
+            "alter table events rename to events_before",
+            "create function has_end() returns boolean language plpgsql as \
+             $$ begin perform pg_sleep(600); return true; end $$",
+            "create view events as select * from events_before where has_end()",
+            "create function keep() returns trigger language plpgsql as \
+             $$ begin insert into events_before values (new.*); return new; end $$",
+            "create trigger keep instead of insert on events for each row execute function keep()",
+        ],
     })
     .await;
 }
 
 /// Undoes [`make_events_endless`], once nobody reads events any more.
 pub async fn make_events_readable(app: &App) {
-    app.tamper("drop view events; alter table events_before rename to events").await;
+    app.reshape(&["drop view events", "alter table events_before rename to events"]).await;
+}
+
+/// The number of a project, which its rows have (PostgreSQL only). With Citus, whoever locks rows has to name it.
+pub async fn number_of(app: &App, project: &str) -> String {
+    let found = app.ask(&format!("select number from projects where name = '{project}'")).await;
+    found.first().and_then(|row| row.first()).expect("the project").clone()
 }
 
 /// A draft of a campaign of a project to whoever has an event; its path. Somebody has.

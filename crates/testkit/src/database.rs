@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::Mutex;
-use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage};
+use tokio_postgres::{Client, Error, SimpleQueryMessage};
 
-use crate::postgres_server::Server;
+use crate::postgres_server::{Server, connected, divides};
 use crate::rows::{Reader, Rows};
 
 /// A database that is dropped with this value.
@@ -54,10 +54,7 @@ impl Database {
     }
 
     async fn connect(&self) -> Client {
-        let mut config = self.server.config();
-        let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
-        tokio::spawn(connection);
-        client
+        connected(self.server.config().dbname(&self.name)).await
     }
 
     /// The rows that a query finds, as text. A null is an empty text.
@@ -78,12 +75,23 @@ impl Database {
         client.batch_execute(statements).await.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
     }
 
+    /// Runs statements that change tables themselves in one transaction, each sent by itself.
+    pub(crate) async fn reshape(&self, statements: &[&str]) {
+        let client = self.connect().await;
+        // a function that is made has Citus talk to each worker once, after a table was changed over many connections
+        let one_by_one = "set local citus.multi_shard_modify_mode to 'sequential'";
+        for statement in ["begin", one_by_one].iter().chain(statements).chain(&["commit"]) {
+            client.batch_execute(statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+        }
+    }
+
     /// Runs statements in a transaction that stays open, with all that it locks.
     pub(crate) async fn hold(&self, statements: &str) -> Held {
         let client = self.connect().await;
+        let waiting = if divides(&client).await { WAITING_IN_CLUSTER } else { WAITING };
         let statements = format!("begin; {statements}");
         client.batch_execute(&statements).await.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
-        Held(client)
+        Held { client, waiting }
     }
 
     /// Every row of every table, as text.
@@ -91,7 +99,8 @@ impl Database {
         let client = self.connect().await;
         let tables = client
             .query(
-                "select table_name::text from information_schema.tables where table_schema = 'public'",
+                "select table_name::text from information_schema.tables \
+                 where table_schema = 'public' and table_type = 'BASE TABLE'",
                 &[],
             )
             .await
@@ -152,22 +161,31 @@ async fn run(mut command: Command) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// The statements that wait for what the session that asks holds.
+const WAITING: &str = "select pid, query_start::text from pg_stat_activity \
+                       where pg_backend_pid() = any(pg_blocking_pids(pid))";
+/// The same where tables are divided: it is a worker that they wait on, for the session of ours that it serves.
+const WAITING_IN_CLUSTER: &str = "select a.pid, a.query_start::text from citus_internal.global_blocked_processes() b \
+                                  join pg_stat_activity a on a.pid = b.waiting_global_pid % 10000000000 \
+                                  where b.blocking_global_pid = citus_backend_gpid()";
+
 /// A transaction that is rolled back when this is dropped.
 #[derive(Debug)]
 #[must_use = "it is rolled back at once"]
-pub struct Held(tokio_postgres::Client);
+pub struct Held {
+    client: Client,
+    waiting: &'static str,
+}
 
 impl Held {
     /// Waits until so many statements have waited for what this holds.
     pub async fn waited_for(&self, statements: usize) {
-        let waiting = "select pid, query_start::text from pg_stat_activity \
-                       where pg_backend_pid() = any(pg_blocking_pids(pid))";
         let (since, mut seen) = (Instant::now(), HashSet::new());
         while seen.len() < statements {
             assert!(since.elapsed() < Duration::from_secs(30), "only {} waited", seen.len());
             // otherwise a transaction sees the same all the time
-            self.0.batch_execute("select pg_stat_clear_snapshot()").await.unwrap();
-            for row in self.0.query(waiting, &[]).await.unwrap() {
+            self.client.batch_execute("select pg_stat_clear_snapshot()").await.unwrap();
+            for row in self.client.query(self.waiting, &[]).await.unwrap() {
                 seen.insert((row.get::<_, i32>(0), row.get::<_, String>(1)));
             }
             tokio::time::sleep(Duration::from_millis(5)).await;

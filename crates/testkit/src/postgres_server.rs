@@ -89,8 +89,7 @@ impl Server {
 
     /// A connection to each of the workers. A server without Citus has none.
     async fn workers(&self, client: &Client) -> Vec<Client> {
-        let divides = "select exists (select 1 from pg_extension where extname = 'citus')";
-        if !client.query_one(divides, &[]).await.unwrap().get::<_, bool>(0) {
+        if !divides(client).await {
             return Vec::new();
         }
         let nodes = "select nodename, nodeport from pg_dist_node where groupid <> 0 and noderole = 'primary'";
@@ -179,7 +178,14 @@ impl Server {
     }
 }
 
-async fn connected(config: &Config) -> Client {
+/// Whether the server of a connection divides tables.
+pub(crate) async fn divides(client: &Client) -> bool {
+    let divides = "select exists (select 1 from pg_extension where extname = 'citus')";
+    client.query_one(divides, &[]).await.unwrap().get(0)
+}
+
+/// A connection, by which databases are made and dropped on its own server alone.
+pub(crate) async fn connected(config: &Config) -> Client {
     let (client, connection) = config.connect(NoTls).await.unwrap_or_else(|error| {
         let (hosts, ports) = (config.get_hosts(), config.get_ports());
         panic!("PostgreSQL at {hosts:?} {ports:?} (MAILWRIGHT_TEST_POSTGRES) is out of reach: {error}")

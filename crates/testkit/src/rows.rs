@@ -67,7 +67,7 @@ impl Reader {
         Self { client, prepared: None }
     }
 
-    /// The rows of the database, read by one statement.
+    /// The rows of the database, read by one statement: as of one moment, and with Citus of one on each server.
     pub(crate) async fn rows(&mut self) -> Rows {
         let tables = "select table_name::text from information_schema.tables \
                       where table_schema = 'public' and table_type = 'BASE TABLE'";

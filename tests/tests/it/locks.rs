@@ -2,7 +2,7 @@
 
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Value, json};
-use mailwright_tests::text;
+use mailwright_tests::{number_of, text};
 use std::time::{Duration, UNIX_EPOCH};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -44,10 +44,9 @@ fn pro() -> Value {
 }
 
 /// What the rows of a table are held with that are the first project's.
-fn rows_of_first(table: &str) -> String {
-    format!(
-        "select 1 from {table} where project_id = (select number from projects where name = 'Acme') for update"
-    )
+async fn rows_of_first(app: &App, table: &str) -> String {
+    let acme = number_of(app, "Acme").await;
+    format!("select 1 from {table} where project_id = {acme} for update")
 }
 
 async fn ok(app: &App, key: &str, path: &str, body: &Value) -> Value {
@@ -90,7 +89,7 @@ async fn a_campaign_of_which_somebody_holds_the_row_stops_no_other() {
         ok(&app, key, "/contacts", &json!({"email": "ann@example.com"})).await;
     }
     let stuck = campaign(&app, (acme, &from), Some(in_a_second())).await;
-    let held = app.hold(&rows_of_first("campaigns")).await;
+    let held = app.hold(&rows_of_first(&app, "campaigns").await).await;
     held.waited_for(1).await;
 
     let others = (other.secret_key.as_str(), other.from.as_str());
@@ -124,7 +123,7 @@ async fn a_segment_of_which_somebody_holds_the_row_stops_no_other() {
         })
         .await;
     };
-    let held = app.hold(&rows_of_first("segments")).await;
+    let held = app.hold(&rows_of_first(&app, "segments").await).await;
     let stuck = joins(acme).await;
     held.waited_for(1).await;
     let path = joins(&other.secret_key).await;
@@ -154,7 +153,7 @@ async fn requests_that_wait_for_a_row_leave_connections_to_others() {
         "type": "TRANSACTIONAL"});
     let path =
         format!("/templates/{}", text(&ok(&app, app.secret_key(), "/templates", &template).await["id"]));
-    let held = app.hold(&rows_of_first("templates")).await;
+    let held = app.hold(&rows_of_first(&app, "templates").await).await;
     let change = json!({"name": "Two"});
     // many more than there are connections
     let changes = (0..60).map(|_| app.request("PATCH", &path).bearer(app.secret_key()).json(&change).send());
@@ -187,7 +186,7 @@ async fn a_mail_of_which_somebody_holds_the_row_stops_no_other() {
     let stuck = app.send(body).await.assert_status(200).json();
     let stuck = text(&stuck["data"]["emails"][0]["email"]).to_owned();
     app.email_in(&stuck, &["SENDING"]).await;
-    let held = app.hold(&rows_of_first("emails")).await;
+    let held = app.hold(&rows_of_first(&app, "emails").await).await;
     held.waited_for(1).await;
     leaves(&app, (&other.secret_key, &other.from), "ann@example.com").await;
     held.waited_for(3).await;

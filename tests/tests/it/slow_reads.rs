@@ -23,20 +23,20 @@ async fn start(engine: Engine, places: &str, limit_ms: &str) -> App {
         .env("MAILWRIGHT_DATABASE_CONNECTIONS", "5")
         .start()
         .await;
-    let endless = match engine {
-        Engine::Sqlite => {
-            "alter table event_days rename to event_days_before; \
-             create view event_days as with recursive n (i) as (select 1 union all select i + 1 from n) \
-             select -i as project_id, null as counted_to from n"
-        }
-        Engine::Postgres => {
-            "alter table event_days rename to event_days_before; \
-             create function endless() returns table (project_id bigint, counted_to uuid) language plpgsql as \
-             $$ begin perform pg_sleep(600); end $$; \
-             create view event_days as select * from endless()"
-        }
-    };
-    app.tamper(endless).await;
+    app.reshape(match engine {
+        Engine::Sqlite => &[
+            "alter table event_days rename to event_days_before",
+            "create view event_days as with recursive n (i) as (select 1 union all select i + 1 from n) \
+             select -i as project_id, null as counted_to from n",
+        ],
+        Engine::Postgres => &[
+            "alter table event_days rename to event_days_before",
+            "create function endless() returns table (project_id bigint, counted_to uuid) language plpgsql as \
+             $$ begin perform pg_sleep(600); end $$",
+            "create view event_days as select * from endless()",
+        ],
+    })
+    .await;
     app
 }
 
@@ -130,17 +130,13 @@ both_engines! {
         let app = start(engine, "1", "700").await;
         let waits = match engine {
             Engine::Sqlite => {
-                "alter table events rename to events_before; \
-                 create view events as with recursive n (i) as (select 1 union all select i + 1 from n) \
+                "create view events as with recursive n (i) as (select 1 union all select i + 1 from n) \
                  select e.* from n cross join events_before e where n.i < 0"
             }
-            Engine::Postgres => {
-                "alter table events rename to events_before; \
-                 create view events as select e.* from events_before e, endless()"
-            }
+            Engine::Postgres => "create view events as select e.* from events_before e, endless()",
         };
         app.track(serde_json::json!({"email": "a@example.com", "event": "seen"})).await.assert_status(200);
-        app.tamper(waits).await;
+        app.reshape(&["alter table events rename to events_before", waits]).await;
         let filter = serde_json::json!({"field": "event.seen", "operator": "triggered"});
         let condition = serde_json::json!({"logic": "AND", "groups": [{"filters": [filter]}]});
         let segment = serde_json::json!({"name": "Heavy", "condition": condition});

@@ -1,9 +1,11 @@
 //! The database of the server, as whoever is not the program sees and changes it.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use rusqlite::types::ValueRef;
 
+use crate::Engine;
 use crate::database::Held;
 use crate::net::TcpProxy;
 use crate::rows::{self, Rows};
@@ -47,6 +49,30 @@ impl App {
         let database = rusqlite::Connection::open(self.data_dir().join("mailwright.sqlite")).unwrap();
         database.busy_timeout(PATIENCE).unwrap();
         database.execute_batch(statements).unwrap_or_else(|error| panic!("{statements}: {error}"));
+    }
+
+    /// As [`App::tamper`], with statements that change tables themselves. They come together or not at all.
+    ///
+    /// Each is sent by itself: Citus passes on the whole message for such a statement, and workers refuse several.
+    pub async fn reshape(&self, statements: &[&str]) {
+        match &self.database {
+            Some(database) => database.reshape(statements).await,
+            None => self.tamper(&format!("begin immediate; {}; commit", statements.join("; "))).await,
+        }
+    }
+
+    /// What stands behind `from` for the rows of these numbers, `n` with the column `i`.
+    ///
+    /// A `with recursive` would do on both engines; Citus takes none in a statement about tables that are divided.
+    pub fn numbers(&self, numbers: RangeInclusive<usize>) -> String {
+        let (first, last) = (numbers.start(), numbers.end());
+        match self.engine() {
+            Engine::Sqlite => format!(
+                "(with recursive n (i) as (select {first} union all select i + 1 from n where i < {last}) \
+                 select i from n) as n"
+            ),
+            Engine::Postgres => format!("generate_series({first}, {last}) as n (i)"),
+        }
     }
 
     /// The rows that a query finds in PostgreSQL, as text. A null is an empty text.

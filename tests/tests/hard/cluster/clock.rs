@@ -10,7 +10,7 @@ use super::{all_sent, copies, send_in_turn};
 async fn claimed(app: &App, times: usize) {
     app.tamper(&format!(
         "do $$ declare began timestamptz := clock_timestamp(); begin \
-         while exists (select from emails where claim < {times}) loop perform pg_sleep(0.05); \
+         while exists (select 1 from emails where claim < {times}) loop perform pg_sleep(0.05); \
          if clock_timestamp() > began + interval '20 seconds' then raise exception 'not claimed'; end if; \
          end loop; end $$"
     ))

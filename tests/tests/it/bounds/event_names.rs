@@ -13,11 +13,10 @@ const MAX_EVENT_NAMES: usize = 10_000;
 /// Names the project's events so often that `room` further names fit.
 async fn fill_event_names(app: &App, room: usize) {
     let known = 1; // the test tracked one
+    let fillers = app.numbers(1..=MAX_EVENT_NAMES - known - room);
     app.tamper(&format!(
         "insert into event_names (project_id, name, created_at) \
-         with recursive n(i) as (select 1 union all select i + 1 from n where i < {}) \
-         select (select project_id from event_names limit 1), 'filler ' || i, 0 from n",
-        MAX_EVENT_NAMES - known - room
+         select r.project_id, 'filler ' || i, 0 from {fillers}, (select project_id from event_names limit 1) r"
     ))
     .await;
 }

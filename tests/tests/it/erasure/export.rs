@@ -55,15 +55,12 @@ both_engines! {
         let ann = create_contact(&app, "ann@people.example", true, json!({})).await;
         let one = json!({"email": "ann@people.example", "event": "viewed", "data": {"n": 1}});
         app.track(one).await.assert_status(200);
-        let (id, zero) = match engine {
-            Engine::Sqlite => ("randomblob(16)", "0"),
-            Engine::Postgres => ("gen_random_uuid()", "0"),
-        };
+        let id = if engine == Engine::Sqlite { "randomblob(16)" } else { "gen_random_uuid()" };
+        let numbers = app.numbers(0..=1699);
         app.tamper(&format!(
             "insert into events (project_id, id, name, contact_id, data, created_at) \
-             with recursive n (n) as (select {zero} union all select n + 1 from n where n < 1699) \
-             select e.project_id, {id}, case when n % 2 = 0 then 'viewed' else 'clicked' end, e.contact_id, e.data, e.created_at \
-             from n cross join (select * from events where name = 'viewed' limit 1) e"
+             select e.project_id, {id}, case when i % 2 = 0 then 'viewed' else 'clicked' end, e.contact_id, e.data, e.created_at \
+             from {numbers} cross join (select * from events where name = 'viewed' limit 1) e"
         ))
         .await;
         let path = format!("/contacts/{}/export", text(&ann["id"]));

@@ -160,18 +160,18 @@ async fn behind_its_back(app: &App, email: &str, word: &str, contact: &str) {
         Engine::Sqlite => format!("jsonb('{value}')"),
         Engine::Postgres => format!("'{value}'::jsonb"),
     };
-    let project = "(select project_id from contacts limit 1)";
     // ids that nothing else has: an other one for each person
     let own = |first: &str| bytes(&format!("{first}{}", &contact[8..]));
     let (id, id2, contact) = (own("0aaaaaaa"), own("0bbbbbbb"), bytes(contact));
+    let person = format!("from contacts where id = {contact}");
     let told = json(&json!({"said": word}));
     let none = json(&json!([]));
     let yes = if app.engine() == Engine::Sqlite { "1" } else { "true" };
     app.tamper(&format!(
         "insert into soft_bounces (project_id, email, first_at, last_at, bounces, days) \
-         values ({project}, '{email}', 1, 2, 3, 4); \
+         select project_id, '{email}', 1, 2, 3, 4 {person}; \
          insert into confirmations (project_id, topic_id, contact_id, requested_at, mailed_at) \
-         values ({project}, {id}, {contact}, 1, 2); \
+         select project_id, {id}, id, 1, 2 {person}; \
          insert into workflow_outputs (project_id, execution_id, entry, output) \
          select project_id, id, 0, {told} from workflow_executions where contact_id = {contact}; \
          insert into workflow_requests (project_id, id, workflow_id, execution_id, contact_id, place, host, request, due_at, \
@@ -179,10 +179,10 @@ async fn behind_its_back(app: &App, email: &str, word: &str, contact: &str) {
          select project_id, {id}, workflow_id, id, contact_id, 0, 'nowhere.example', {told}, 9000000000000000, 0, 0, 0, \
          {yes}, 1 from workflow_executions where contact_id = {contact}; \
          insert into workflow_refusals (project_id, event_id, contact_id, refused) \
-         values ({project}, {id2}, {contact}, {told}); \
+         select project_id, {id2}, id, {told} {person}; \
          insert into verification_results (project_id, job_id, position, email, flags, reasons, meant) \
-         values ({project}, {id}, 0, '{email}', 0, {none}, null); \
-         insert into contact_months (project_id, contact_id, month) values ({project}, {contact}, 24000);"
+         select project_id, {id}, 0, '{email}', 0, {none}, null {person}; \
+         insert into contact_months (project_id, contact_id, month) select project_id, id, 24000 {person};"
     ))
     .await;
 }

@@ -35,9 +35,9 @@ impl Filler {
         let values: Vec<String> = columns.split(", ").map(value).collect();
         let fill = format!(
             "insert into {table} ({columns}) \
-             with recursive n(i) as (select 1 union all select i + 1 from n where i < {count}) \
-             select {} from n, (select * from {table} limit 1) r",
-            values.join(", ")
+             select {} from {}, (select * from {table} limit 1) r",
+            values.join(", "),
+            app.numbers(1..=count)
         );
         Self { fill, empty: format!("delete from {table} where created_at = 7") }
     }

@@ -140,10 +140,10 @@ both_engines! {
         app.get(&format!("/contacts/{UNKNOWN_ID}/consent")).send().await.assert_error(404, "CONTACT_NOT_FOUND");
 
         let id = if engine == Engine::Sqlite { "randomblob(16)" } else { "gen_random_uuid()" };
+        let numbers = app.numbers(1..=1200);
         app.tamper(&format!(
             "insert into consents (project_id, contact_id, id, what, way, created_at) \
-             with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200) \
-             select c.project_id, c.contact_id, {id}, 'subscribed', 'api', 0 from n, \
+             select c.project_id, c.contact_id, {id}, 'subscribed', 'api', 0 from {numbers}, \
              (select project_id, contact_id from consents limit 1) c"
         ))
         .await;

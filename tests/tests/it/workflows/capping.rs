@@ -318,9 +318,8 @@ both_engines! {
         let slowly = engine == Engine::Postgres;
         if slowly {
             app.tamper(
-                "create function slowly() returns trigger language plpgsql as \
-                 $$ begin perform pg_sleep(2); return null; end $$; \
-                 create trigger slowly before insert on emails for each statement execute function slowly()",
+                "alter table emails add constraint slowly \
+                 check (case when claim = 0 then pg_sleep(2) is not null else true end) not valid",
             )
             .await;
         }
@@ -328,7 +327,8 @@ both_engines! {
         if slowly {
             app.tamper(
                 "do $$ begin while not exists (select from pg_stat_activity \
-                 where datname = current_database() and wait_event = 'PgSleep' and query ilike '%into emails%') \
+                 where datname = current_database() and pid <> pg_backend_pid() and state = 'active' \
+                 and query ilike '%into emails%') \
                  loop perform pg_sleep(0.01); perform pg_stat_clear_snapshot(); end loop; end $$",
             )
             .await;

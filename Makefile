@@ -49,8 +49,9 @@ test-large: setup
 # new databases are parts of a cluster, as `scripts/with-postgres --citus` sets one up; without it, such a cluster is
 # made.
 CITUS_URL ?=
-# Tests that replace tables by views, which Citus does not allow for divided tables.
-NOT_ON_CITUS := test(/a_search_that_takes_too_long_is_given_up|a_count_that_waits_holds_up_nobody_who_joins|a_count_that_takes_too_long_is_not_exact/)
+# Tests that put a dump of `pg_dump` back, most of them one that was made while the service ran. On a cluster the rows
+# of different workers are then of different moments, and the extension has to be left out (docs/scaling.md).
+NOT_ON_CITUS := test(/what_was_sent_after_the_backup_is_not_sent_again|what_a_campaign_makes_later_is_held|what_was_due_before_the_restore_is_held|steps_of_the_lost_stretch_send_nothing_again/)
 ON_CITUS = $(if $(CITUS_URL),MAILWRIGHT_TEST_POSTGRES='$(CITUS_URL)',./scripts/with-postgres --without-fsync --citus)
 test-citus: setup
 	./scripts/dashboard --required

@@ -28,20 +28,23 @@ pub type Wanted = (ProjectNumber, ContactId, Option<TopicId>, Timestamp);
 /// those who are. A contact is named once for each topic.
 pub async fn ask(tx: &Tx<'_>, wanted: &[Wanted]) -> Result<BTreeSet<(ContactId, Option<TopicId>)>> {
     let pause = CONFIRMATION_PAUSE.as_millis() as i64;
+    // a number, since Citus takes no argument in what follows a conflict
+    let sql = format!(
+        "insert into confirmations (project_id, topic_id, contact_id, requested_at, due_at) \
+         select r.project_id, r.topic_id, r.contact_id, r.at, r.at \
+         from {{rows r: project_id int, topic_id id, contact_id id, at int}} where true \
+         on conflict (project_id, topic_id, contact_id) do update set requested_at = excluded.requested_at, \
+         due_at = excluded.due_at where confirmations.requested_at <= excluded.requested_at - {pause} \
+         returning contact_id, topic_id"
+    );
     let asked = tx
         .each_returning(
-            "insert into confirmations (project_id, topic_id, contact_id, requested_at, due_at) \
-             select r.project_id, r.topic_id, r.contact_id, r.at, r.at \
-             from {rows r: project_id int, topic_id id, contact_id id, at int} where true \
-             on conflict (project_id, topic_id, contact_id) do update set requested_at = excluded.requested_at, \
-             due_at = excluded.due_at where confirmations.requested_at <= excluded.requested_at - $5 \
-             returning contact_id, topic_id",
+            sql,
             &[
                 Arg::Ints(wanted.iter().map(|(project, ..)| Some(project.0)).collect()),
                 Arg::Ids(wanted.iter().map(|(_, _, topic, _)| Some(stored(*topic).into())).collect()),
                 Arg::Ids(wanted.iter().map(|(_, contact, ..)| Some((*contact).into())).collect()),
                 Arg::Ints(wanted.iter().map(|(.., at)| Some(at.0)).collect()),
-                pause.into(),
             ],
             |r| Ok((r.get(0)?, read_topic(r, 1)?)),
         )

@@ -16,7 +16,7 @@ pub const MOST_SERVERS: usize = 20;
 /// Most registered domains in the name of a site.
 const MOST_DOMAINS: usize = 3;
 /// Most aliases of a domain, one after the other. A domain with more is taken for one whose aliases lead in a circle.
-pub const MOST_ALIASES: usize = 8;
+pub const MOST_ALIASES: usize = 7;
 /// A name server that fails so soon is asked whether the domain is an alias: many fail when aliases lead in a circle.
 const FAILS_SOON: Duration = Duration::from_secs(1);
 

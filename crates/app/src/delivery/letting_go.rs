@@ -58,9 +58,10 @@ impl Work for LettingGo {
         let (open, now) = (self.delivery.interventions.open(), self.delivery.now());
         let mut before = mem::take(&mut self.looks);
         let (mut next, mut failed) = (Next::Woken, None);
+        let claimed = email::SOON.max(self.delivery.app.settings().delivery.lease);
         for one in open.iter() {
             let mut look = before.remove(&one.id).unwrap_or_else(|| Look::new(one, now));
-            match look.portion(&self.delivery.app.0.db, one, now).await {
+            match look.portion(&self.delivery.app.0.db, one, claimed, now).await {
                 Ok(portion) => {
                     if let Some(project) = portion.due {
                         for lane in Lane::ALL {
@@ -118,11 +119,13 @@ impl Look {
         }
     }
 
-    /// Makes some mail due. An intervention that has ended is forgotten once all its mail is.
+    /// Makes some mail due. An intervention that has ended is forgotten once all its mail is. For a site that was resumed,
+    /// mail that is due within the time `claimed` is left alone: a process may be handing it over.
     async fn portion(
         &mut self,
         db: &Db,
         of: &Intervention,
+        claimed: Duration,
         now: Timestamp,
     ) -> mailwright_store::Result<Portion> {
         if self.is_through(of, now) {
@@ -145,7 +148,7 @@ impl Look {
                 return store::let_go(tx, project, id, PORTION, now).await;
             }
             let count = match &why {
-                Some(why) => email::make_due_that_say(tx, project, why, PORTION, now).await?,
+                Some(why) => email::make_due_that_say(tx, project, why, claimed, PORTION, now).await?,
                 None => email::make_due(tx, project, domain.as_deref(), before, PORTION, now).await?,
             };
             Ok((count, count < PORTION as u64))
@@ -269,21 +272,21 @@ mod tests {
 
         let mut looks = [Look::new(&large, ENDED), Look::new(&small, ENDED)];
         for (look, of) in looks.iter_mut().zip([&large, &small]) {
-            let portion = look.portion(&db, of, ENDED).await.unwrap();
+            let portion = look.portion(&db, of, email::SOON, ENDED).await.unwrap();
             assert!(portion.is_more && portion.due == of.scope.project, "{portion:?}");
         }
         assert_eq!((still_wait(&db, &large).await, still_wait(&db, &small).await), (PORTION + 1, 0));
 
         // another process takes it up
         let mut again = Look::new(&large, ENDED);
-        while again.portion(&db, &large, ENDED).await.unwrap().is_more {}
+        while again.portion(&db, &large, email::SOON, ENDED).await.unwrap().is_more {}
         assert!(again.is_over);
         assert_eq!(still_wait(&db, &large).await, 0);
         let id = large.id;
         let known = async || db.read(body!(async |rx| store::get(rx, id).await)).await.unwrap().is_some();
         assert!(known().await, "others may not have heard of the end");
         let later = ENDED.plus(ENDING);
-        while again.portion(&db, &large, later).await.unwrap().is_more {}
+        while again.portion(&db, &large, email::SOON, later).await.unwrap().is_more {}
         assert!(!known().await);
     }
 }

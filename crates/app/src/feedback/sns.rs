@@ -108,12 +108,20 @@ impl App {
         }
         let url = sns::certificate_url(envelope, hosts)
             .map_err(|_| SnsAnswer::Forbidden("The certificate is not at a host of SNS."))?;
+        let kept = &self.0.feedback.sns.certificates;
         for is_fresh in [false, true] {
             let certificate = self.certificate(&url, hosts, is_fresh).await?;
             match sns::verify(envelope, &certificate, now) {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    kept.proved(url.as_str());
+                    return Ok(());
+                }
                 // it may have been replaced since it was fetched
                 Err(SignatureError::Validity) if !is_fresh => {}
+                Err(SignatureError::Certificate(_) | SignatureError::Key) => {
+                    kept.failed(url.as_str(), now);
+                    break;
+                }
                 Err(_) => break,
             }
         }
@@ -142,7 +150,7 @@ impl App {
         match self.get_of_sns(url, hosts).await {
             Some(answer) if answer.status.is_success() && answer.body.len() <= MAX_CERTIFICATE => {
                 let certificate = Arc::new(answer.body.to_vec());
-                kept.put(url.as_str(), &certificate, now);
+                kept.fetched(url.as_str(), &certificate, now);
                 return Ok(certificate);
             }
             Some(answer) => {

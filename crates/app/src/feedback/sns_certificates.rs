@@ -2,7 +2,7 @@
 //!
 //! Anybody can write a message that names an address at Amazon's host. So each address is asked by one request at a
 //! time, one that gave no certificate is not asked again for a while, and few are asked in a minute that gave none
-//! before.
+//! before. A certificate that has proved a message is not pushed out by others that have not.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use mailwright_core::time::Timestamp;
 use quick_cache::sync::Cache;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
-/// Certificates that are kept.
+/// Certificates that are kept of those that have proved a message, and as many of those that have not.
 const CERTIFICATES: usize = 16;
 /// How long a certificate is used without fetching it again.
 const KEPT: Duration = Duration::from_hours(24);
@@ -61,8 +61,10 @@ impl Unknown {
 
 /// What this process keeps.
 pub(super) struct Certificates {
-    /// Certificates by address, and when each was fetched.
+    /// Certificates that have proved a message, by address, and when each was fetched.
     known: Cache<String, (Timestamp, Arc<Vec<u8>>)>,
+    /// The others.
+    unproven: Cache<String, (Timestamp, Arc<Vec<u8>>)>,
     /// Addresses that gave none, and when each was asked.
     failures: Cache<String, Timestamp>,
     /// Those that are being asked.
@@ -74,6 +76,7 @@ impl Certificates {
     pub(super) fn new() -> Self {
         Self {
             known: Cache::new(CERTIFICATES),
+            unproven: Cache::new(CERTIFICATES),
             failures: Cache::new(ADDRESSES),
             turns: Cache::new(ADDRESSES),
             unknown: Mutex::new(Unknown { since: Timestamp(0), count: 0 }),
@@ -83,7 +86,9 @@ impl Certificates {
     /// The certificate of an address, if it was fetched not long ago. One that is to be fresh is a minute old at most.
     pub(super) fn get(&self, url: &str, is_fresh: bool, now: Timestamp) -> Option<Arc<Vec<u8>>> {
         let age = if is_fresh { SPARED } else { KEPT };
-        let (_, certificate) = self.known.get(url).filter(|(at, _)| now.since(*at) < age)?;
+        let is_young = |(at, _): &(Timestamp, Arc<Vec<u8>>)| now.since(*at) < age;
+        let known = self.known.get(url).filter(is_young);
+        let (_, certificate) = known.or_else(|| self.unproven.get(url).filter(is_young))?;
         Some(certificate)
     }
 
@@ -101,19 +106,27 @@ impl Certificates {
         if self.failures.get(url).is_some_and(|at| now.since(at) < SPARED) {
             return Known::Spared;
         }
-        // one that gave a certificate is asked whatever others are named
+        // one whose certificate has proved a message is asked whatever others are named
         let may_ask = self.known.contains_key(url)
             || self.unknown.lock().unwrap_or_else(PoisonError::into_inner).take(now);
         if may_ask { Known::Nothing } else { Known::Spared }
     }
 
-    /// An address gave a certificate.
-    pub(super) fn put(&self, url: &str, certificate: &Arc<Vec<u8>>, now: Timestamp) {
-        self.known.insert(url.to_owned(), (now, Arc::clone(certificate)));
+    /// An address gave a certificate, or what claims to be one.
+    pub(super) fn fetched(&self, url: &str, certificate: &Arc<Vec<u8>>, now: Timestamp) {
+        self.unproven.insert(url.to_owned(), (now, Arc::clone(certificate)));
+    }
+
+    /// The certificate of an address has proved a message.
+    pub(super) fn proved(&self, url: &str) {
+        if let Some((url, certificate)) = self.unproven.remove(url) {
+            self.known.insert(url, certificate);
+        }
     }
 
     /// An address gave none.
     pub(super) fn failed(&self, url: &str, now: Timestamp) {
+        self.unproven.remove(url);
         self.failures.insert(url.to_owned(), now);
     }
 }
@@ -129,7 +142,8 @@ mod tests {
         let (certificates, certificate) = (Certificates::new(), Arc::new(vec![1]));
         let look = |url: &str, now| certificates.look(url, false, now);
         assert_eq!(look("ours", NOW), Known::Nothing);
-        certificates.put("ours", &certificate, NOW);
+        certificates.fetched("ours", &certificate, NOW);
+        certificates.proved("ours");
         assert_eq!(look("ours", NOW), Known::Certificate(Arc::clone(&certificate)));
         for number in 1..MOST_UNKNOWN {
             assert_eq!(look(&number.to_string(), NOW), Known::Nothing, "{number}");
@@ -146,6 +160,22 @@ mod tests {
         certificates.failed("ours", later);
         assert_eq!(certificates.look("ours", true, later), Known::Spared);
         assert_eq!(look("ours", later), Known::Certificate(certificate), "the old one is still good");
+    }
+
+    #[test]
+    fn what_has_proved_a_message_is_not_pushed_out() {
+        let (certificates, certificate) = (Certificates::new(), Arc::new(vec![1]));
+        certificates.fetched("ours", &certificate, NOW);
+        assert_eq!(certificates.get("ours", false, NOW), Some(Arc::clone(&certificate)));
+        certificates.proved("ours");
+        for number in 0..10 * CERTIFICATES {
+            let url = number.to_string();
+            certificates.fetched(&url, &certificate, NOW);
+        }
+        assert_eq!(certificates.get("ours", false, NOW), Some(certificate));
+        certificates.fetched("none", &Arc::new(Vec::new()), NOW);
+        certificates.failed("none", NOW);
+        assert_eq!(certificates.look("none", false, NOW), Known::Spared);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::database::tx::{Rx, Tx};
 use crate::project;
 
 /// Mail that is due within this time is left as it is when a site is resumed: it leaves soon, or is claimed by now.
-const SOON: Duration = Duration::from_mins(5);
+pub const SOON: Duration = Duration::from_mins(5);
 
 /// The projects that may send and have a mail due in a lane. It goes from one project with mail that waits to the next
 /// in the index of the queue, so that it does not matter how many projects there are.
@@ -58,12 +58,13 @@ pub async fn make_due(
     .await
 }
 
-/// Makes mails of a project due that wait for later, `most` at most, whose `error` begins with `why`: what it says holds
+/// Makes mails of a project due that wait for more than `longer_than`, `most` at most, whose `error` begins with `why`: what it says holds
 /// no longer. Returns how many there were. The time that they were to wait on does not count.
 pub async fn make_due_that_say(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     why: &str,
+    longer_than: Duration,
     most: i64,
     now: Timestamp,
 ) -> Result<u64> {
@@ -73,7 +74,7 @@ pub async fn make_due_that_say(
          else 0 end where project_id = $1 and status = 'PENDING' and due_at > $3 and id in \
          (select id from emails where project_id = $1 and due_at > $3 and status = 'PENDING' and error like $2 \
          escape '\\' limit $4)",
-        args![project, pattern, now.plus(SOON), most, now],
+        args![project, pattern, now.plus(longer_than), most, now],
     )
     .await
 }

@@ -31,7 +31,7 @@ pub use self::claim::{Claimed, Taken, claim};
 pub use self::conclude::{Concluded, Outcome, conclude};
 pub(crate) use self::contact_now::{ContactNow, contacts_of};
 pub(crate) use self::due::BACKLOG;
-pub use self::due::{backlog, due, due_projects, make_due, make_due_that_say};
+pub use self::due::{SOON, backlog, due, due_projects, make_due, make_due_that_say};
 pub use self::forward::{Latest, Place, Portion, Queue, bring_forward, portion, queues, waits_ahead};
 pub(crate) use self::insert::NO_DEADLINE;
 pub use self::insert::{NewEmail, Origin, enqueue};

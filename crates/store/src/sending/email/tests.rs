@@ -10,8 +10,8 @@ use serde_json::Value as Json;
 use tokio::sync::oneshot;
 
 use super::{
-    ClaimRef, Concluded, Mark, Outcome, Unreadable, conclude_late, make_due, make_due_that_say, mark_sending,
-    settle_unreadable,
+    ClaimRef, Concluded, Mark, Outcome, SOON, Unreadable, conclude_late, make_due, make_due_that_say,
+    mark_sending, settle_unreadable,
 };
 use crate::args;
 use crate::body;
@@ -185,8 +185,12 @@ async fn mail_that_waits_for_what_is_over_is_made_due_and_has_not_waited_for_the
             let meant = waiting(tx, Some("It waits for a_b.test. Last: 554 5.7.1")).await?;
             let other = waiting(tx, Some("It waits for axb.test.")).await?;
             let silent = waiting(tx, None).await?;
-            assert_eq!(make_due_that_say(tx, ONE, "It waits for a_b.test.", 10, NOW).await?, 1);
-            assert_eq!(make_due_that_say(tx, ONE, "It waits for a_b.test.", 10, NOW).await?, 0, "it is due");
+            assert_eq!(make_due_that_say(tx, ONE, "It waits for a_b.test.", SOON, 10, NOW).await?, 1);
+            assert_eq!(
+                make_due_that_say(tx, ONE, "It waits for a_b.test.", SOON, 10, NOW).await?,
+                0,
+                "it is due"
+            );
             let later = NOW.plus(Duration::from_hours(2));
             for (mail, due_at, hours) in [(meant, NOW, 1), (other, later, 3), (silent, later, 3)] {
                 let sql = "select due_at, waited_ms from emails where project_id = $1 and id = $2";

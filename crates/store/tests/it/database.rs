@@ -8,6 +8,10 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::database::migrate;
 use mailwright_store::{Db, Location, StoreMetrics};
 use tokio::runtime::Runtime;
+use tokio_postgres::error::SqlState;
+
+/// How often a database is tried to be dropped that is in use.
+const ATTEMPTS: usize = 5;
 
 /// A database that is dropped with this value.
 pub(crate) struct TestDatabase {
@@ -72,7 +76,14 @@ fn administer(server: &str, statement: String) {
                 .await
                 .unwrap_or_else(|error| panic!("MAILWRIGHT_TEST_POSTGRES is out of reach: {error}"));
             tokio::spawn(connection);
-            client.batch_execute(&statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+            // a server of a cluster waits five seconds for sessions that others begin while they end themselves
+            for _ in 0..ATTEMPTS {
+                match client.batch_execute(&statement).await {
+                    Err(error) if error.code() == Some(&SqlState::OBJECT_IN_USE) => {}
+                    done => return done.unwrap_or_else(|error| panic!("{statement}: {error:?}")),
+                }
+            }
+            panic!("{statement}: in use");
         });
     });
     run.join().unwrap();

@@ -3,6 +3,7 @@
 use mailwright_core::event::is_reserved;
 use mailwright_core::ids::DomainId;
 use tokio_postgres::NoTls;
+use tokio_postgres::error::SqlState;
 
 use super::*;
 use crate::database::location::Location;
@@ -61,8 +62,16 @@ impl Database {
     }
 
     pub(crate) async fn drop(self) {
-        let drop = format!("drop database {} with (force)", self.name);
-        execute(&format!("{}/postgres", self.server), &drop).await.unwrap();
+        let (server, drop) =
+            (format!("{}/postgres", self.server), format!("drop database {} with (force)", self.name));
+        // a server of a cluster waits five seconds for sessions that others begin while they end themselves
+        for _ in 0..5 {
+            match execute(&server, &drop).await {
+                Err(error) if error.code() == Some(&SqlState::OBJECT_IN_USE) => {}
+                done => return done.unwrap(),
+            }
+        }
+        panic!("{drop}: in use");
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio_postgres::{Client, Error, SimpleQueryMessage};
 
+use crate::empty_database::apart;
 use crate::postgres_server::{Server, connected, divides};
 use crate::rows::{Reader, Rows};
 
@@ -197,12 +198,6 @@ impl Drop for Database {
     fn drop(&mut self) {
         let statement = format!("drop database if exists {} with (force)", self.name);
         let server = self.server.clone();
-        // A value is dropped outside of any future: the statement gets a thread and a runtime of its own.
-        let dropped = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async move { server.everywhere(&server.connect().await, &statement).await });
-        });
-        let dropped = dropped.join().is_ok();
-        assert!(dropped || std::thread::panicking(), "the test database {} could not be dropped", self.name);
+        apart(async move { server.everywhere(&server.connect().await, &statement).await });
     }
 }

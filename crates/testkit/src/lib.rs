@@ -40,6 +40,7 @@ mod clock;
 mod database;
 pub mod disk;
 pub mod dns;
+mod empty_database;
 pub mod events;
 mod http;
 pub mod mail_in;
@@ -67,6 +68,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 pub use app::{App, AppBuilder, OWNER, Project};
 pub use database::Held;
+pub use empty_database::EmptyDatabase;
 pub use http::{Headers, Request, Response, TransportError};
 pub use rows::Rows;
 pub use serde_json::{Value, json};

@@ -73,6 +73,8 @@ pub(crate) async fn listen_at(at: SocketAddr, receive_buffer: Option<u32>) -> to
 
 /// When clients sent something, and its first bytes.
 type Sent = Arc<Mutex<Vec<(Instant, Vec<u8>)>>>;
+/// A text that breaks the connection of whoever sends it.
+type Breaking = Arc<Mutex<Option<String>>>;
 
 /// A TCP proxy on 127.0.0.1 whose connections can be cut and restored, as when a database or a network goes away.
 #[derive(Debug)]
@@ -81,13 +83,15 @@ pub struct TcpProxy {
     port: u16,
     accepting: Arc<Mutex<Option<JoinHandle<()>>>>,
     sent: Sent,
+    breaking: Breaking,
 }
 
 impl TcpProxy {
     /// Starts a proxy to `host:port`.
     pub async fn start(target: impl Into<String>) -> Self {
         let (target, port) = (target.into(), free_port());
-        let proxy = Self { target, port, accepting: Arc::default(), sent: Arc::default() };
+        let proxy =
+            Self { target, port, accepting: Arc::default(), sent: Arc::default(), breaking: Arc::default() };
         proxy.restore().await;
         proxy
     }
@@ -101,6 +105,12 @@ impl TcpProxy {
     pub fn requests(&self, beginning: &str) -> Vec<Instant> {
         let sent = self.sent.lock().unwrap();
         sent.iter().filter(|(_, bytes)| bytes.starts_with(beginning.as_bytes())).map(|(at, _)| *at).collect()
+    }
+
+    /// From now on, passes what contains this text on to the server and then breaks the connection, so that the client
+    /// never learns the answer; `None` ends that.
+    pub fn break_after(&self, text: Option<&str>) {
+        *self.breaking.lock().unwrap() = text.map(str::to_owned);
     }
 
     /// Breaks every connection and refuses new ones.
@@ -117,13 +127,14 @@ impl TcpProxy {
     pub async fn restore(&self) {
         self.cut().await;
         let listener = listen(self.port).await;
-        let (target, sent) = (self.target.clone(), Arc::clone(&self.sent));
+        let (target, sent, breaking) =
+            (self.target.clone(), Arc::clone(&self.sent), Arc::clone(&self.breaking));
         let accepting = tokio::spawn(async move {
             // Aborted with this task, because a set of tasks aborts what it holds when it is dropped.
             let mut connections = JoinSet::new();
             loop {
                 let Ok((client, _)) = listener.accept().await else { continue };
-                let (target, sent) = (target.clone(), Arc::clone(&sent));
+                let (target, sent, breaking) = (target.clone(), Arc::clone(&sent), Arc::clone(&breaking));
                 connections.spawn(async move {
                     let Ok(server) = TcpStream::connect(&target).await else { return };
                     let _ = client.set_nodelay(true);
@@ -131,11 +142,12 @@ impl TcpProxy {
                     let note = |bytes: &[u8]| {
                         let beginning = bytes[..bytes.len().min(BEGINNING)].to_vec();
                         sent.lock().unwrap().push((Instant::now(), beginning));
+                        breaking.lock().unwrap().as_ref().is_none_or(|text| !contains(bytes, text.as_bytes()))
                     };
                     let ((from_client, to_client), (from_server, to_server)) =
                         (client.into_split(), server.into_split());
                     let there = pass(from_client, to_server, note);
-                    let _ = tokio::try_join!(there, pass(from_server, to_client, |_| ()));
+                    let _ = tokio::try_join!(there, pass(from_server, to_client, |_| true));
                 });
                 while connections.try_join_next().is_some() {}
             }
@@ -144,15 +156,26 @@ impl TcpProxy {
     }
 }
 
-/// Passes what is read on until there is no more, and shows it.
-async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, shown: impl Fn(&[u8])) -> io::Result<()> {
+fn contains(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
+}
+
+/// Passes what is read on, and shows it, until there is no more, or until something is the last that is passed on.
+async fn pass(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    goes_on_after: impl Fn(&[u8]) -> bool,
+) -> io::Result<()> {
     let mut buffer = vec![0; 16 * 1024];
     loop {
         match from.read(&mut buffer).await? {
             0 => return to.shutdown().await,
             count => {
-                shown(&buffer[..count]);
+                let goes_on = goes_on_after(&buffer[..count]);
                 to.write_all(&buffer[..count]).await?;
+                if !goes_on {
+                    return Err(io::ErrorKind::ConnectionAborted.into());
+                }
             }
         }
     }
@@ -196,6 +219,12 @@ mod tests {
         assert_eq!(&buffer, b"ping");
         assert_eq!((proxy.requests("pi").len(), proxy.requests("po").len()), (1, 0));
 
+        proxy.break_after(Some("on"));
+        stream.write_all(b"pong").await.unwrap();
+        assert!(matches!(stream.read(&mut buffer).await, Ok(0) | Err(_)), "the connection is broken");
+        proxy.break_after(None);
+
+        let mut stream = TcpStream::connect(("127.0.0.1", proxy.port())).await.unwrap();
         proxy.cut().await;
         assert!(matches!(stream.read(&mut buffer).await, Ok(0) | Err(_)), "the connection is broken");
         assert!(TcpStream::connect(("127.0.0.1", proxy.port())).await.is_err(), "new ones are refused");

@@ -257,9 +257,8 @@ fn gathering(connections: usize) -> Gathering {
 async fn heartbeat(delivery: Arc<Delivery>) {
     let lease = delivery.app.settings().delivery.lease;
     while delivery.tasks.pause(lease / 4).await || !delivery.held.all().is_empty() {
-        let claims = delivery.held.all();
-        for part in claims.chunks(500) {
-            let (part, until) = (part.to_vec(), delivery.lease_until());
+        for part in delivery.parts(delivery.held.all(), parking::MOST, |claim| claim.project) {
+            let until = delivery.lease_until();
             let extended =
                 delivery.app.0.db.write(body!(async |tx| email::extend(tx, &part, until).await)).await;
             if let Err(error) = extended {
@@ -303,8 +302,8 @@ impl Delivery {
         for mail in &mails {
             self.done_with(mail.id);
         }
-        for part in mails.chunks(parking::MOST) {
-            let (part, why) = (part.to_vec(), why.clone());
+        for part in self.parts(mails, parking::MOST, |mail| mail.project) {
+            let why = why.clone();
             let given_back = self.app.0.db.write(body!(async |tx| {
                 match &why {
                     None => email::release(tx, &part, due_at).await,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mailwright_core::email::Reason;
+use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
 use mailwright_store::sending::email::{self, Claimed, Parked};
@@ -40,12 +41,27 @@ impl Delivery {
                 parked.push(Parked { claim, due_at, waits, why: Arc::clone(&why) });
             }
         }
-        for part in parked.chunks(MOST) {
-            let part = part.to_vec();
+        for part in self.parts(parked, MOST, |parked| parked.claim.project) {
             let written = self.app.0.db.write(body!(async |tx| email::park(tx, &part).await)).await;
             if let Err(error) = written {
                 tracing::warn!(%error, "claims could not be given back, their leases will end");
             }
         }
+    }
+
+    /// What one transaction each stores of mails: so many rows at most. Where the tables are divided, they are of one
+    /// project, so that a server that is away costs its own projects alone.
+    pub(super) fn parts<T: Clone>(
+        &self,
+        mut rows: Vec<T>,
+        most: usize,
+        project: impl Fn(&T) -> ProjectNumber,
+    ) -> Vec<Vec<T>> {
+        if !self.app.0.db.is_divided() {
+            return rows.chunks(most).map(<[T]>::to_vec).collect();
+        }
+        rows.sort_by_key(&project);
+        let of_one = rows.chunk_by(|a, b| project(a) == project(b));
+        of_one.flat_map(|rows| rows.chunks(most)).map(<[T]>::to_vec).collect()
     }
 }

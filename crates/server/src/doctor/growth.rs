@@ -39,7 +39,8 @@ pub(super) async fn findings(
     let since = now.minus(Duration::from_hours(24 * LOOKED_BACK.unsigned_abs()));
     let sizes = setup.db.read(body!(async |rx| sizes(rx, since, now).await)).await;
     let (noted, bytes) = match sizes {
-        Ok(found) => found,
+        Ok((noted, Some(bytes))) => (noted, bytes),
+        Ok((_, None)) => return vec![("size", Err("a server of the cluster does not answer".to_owned()))],
         Err(error) => return vec![("size", Err(format!("it cannot be read: {error}")))],
     };
     // on SQLite the whole database is read for it, so it is stopped as any slow read is

@@ -364,9 +364,8 @@ mod tests {
 
     #[tokio::test]
     async fn contacts_are_counted_alike_however_many_events_there_are_on_postgres() {
-        let database = crate::database::migrate::tests::Database::create("unique").await;
+        let database = crate::database::migrate::tests::Database::create("unique");
         contacts_are_counted_alike_however_many_events_there_are(database.open()).await;
-        database.drop().await;
     }
 
     #[tokio::test]

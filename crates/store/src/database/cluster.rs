@@ -74,9 +74,22 @@ pub async fn out_of_reach(rx: &mut Rx<'_>) -> Result<Vec<String>> {
 pub async fn undivided(rx: &mut Rx<'_>) -> Result<Vec<String>> {
     let names = Arg::Texts(found_by_project().map(|name| Some(name.into())).collect());
     rx.all(
-        "select t from unnest($1::text[]) as t where to_regclass(t) is not null \
-         and not exists (select 1 from pg_dist_partition p where p.logicalrelid = to_regclass(t)) order by t",
+        "select t from unnest($1::text[]) as t join pg_class c on c.oid = to_regclass(t) where c.relkind = 'r' \
+         and not exists (select 1 from pg_dist_partition p where p.logicalrelid = c.oid) order by t",
         &[names],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// The tables that the cluster does not know of. That of the migrations is one: what changes it changes tables as well, and
+/// is committed in two phases for that.
+pub(crate) async fn unknown(rx: &mut Rx<'_>) -> Result<Vec<String>> {
+    rx.all(
+        "select c.relname from pg_class c where c.relkind = 'r' and not c.relispartition \
+         and c.relnamespace = current_schema()::regnamespace and c.relname <> 'schema_migrations' \
+         and not exists (select 1 from pg_dist_partition p where p.logicalrelid = c.oid) order by 1",
+        &[],
         |r| r.get(0),
     )
     .await

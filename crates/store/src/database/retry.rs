@@ -149,7 +149,7 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_of_postgresql_can_refuse() {
-        let database = Database::create("refusal").await;
+        let database = Database::create("refusal");
         let db = with_table(database.open()).await;
         contention_is_tried_again(&db).await;
         a_refusal_undoes(&db).await;
@@ -161,7 +161,6 @@ mod tests {
         }));
         let error = aborted.await.unwrap_err();
         assert!(matches!(error, Own::Store(Error::Conflict(_))), "{error:?}");
-        database.drop().await;
     }
 
     /// Behind another job the writer undoes a body to a savepoint, and the others of its group stay.

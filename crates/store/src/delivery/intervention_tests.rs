@@ -42,7 +42,7 @@ async fn what_holds_for_a_project_holds_after_a_reset_and_is_gone_with_the_proje
     let folder = tempfile::tempdir().unwrap();
     let location = Location::Sqlite(folder.path().join("interventions.sqlite"));
     let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
-    let database = Database::create("interventions").await;
+    let database = Database::create("interventions");
     for db in [sqlite, database.open()] {
         migrate(&db, NOW).await.unwrap();
         let done = db.write(body!(async |tx| {
@@ -89,7 +89,6 @@ async fn what_holds_for_a_project_holds_after_a_reset_and_is_gone_with_the_proje
         }));
         done.await.unwrap();
     }
-    database.drop().await;
 }
 
 #[tokio::test]
@@ -97,7 +96,7 @@ async fn what_has_ended_takes_no_room_of_what_is_in_force() {
     let folder = tempfile::tempdir().unwrap();
     let location = Location::Sqlite(folder.path().join("ended.sqlite"));
     let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
-    let database = Database::create("ended").await;
+    let database = Database::create("ended");
     for db in [sqlite, database.open()] {
         migrate(&db, NOW).await.unwrap();
         let done = db.write(body!(async |tx| {
@@ -128,5 +127,4 @@ async fn what_has_ended_takes_no_room_of_what_is_in_force() {
         }));
         done.await.unwrap();
     }
-    database.drop().await;
 }

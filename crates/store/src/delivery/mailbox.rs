@@ -356,7 +356,7 @@ mod tests {
 
     #[tokio::test]
     async fn two_that_trim_at_once_leave_what_is_newer() {
-        let database = Database::create("mailbox").await;
+        let database = Database::create("mailbox");
         let db = database.open();
         migrate(&db, Timestamp(0)).await.unwrap();
         keep_all(&db, (0..3).map(|at| (at, 10)).collect(), FREE).await;
@@ -385,6 +385,5 @@ mod tests {
         trim_first.await.unwrap().unwrap();
         second.await.unwrap();
         assert_eq!(held(&db).await, [1, 2]);
-        database.drop().await;
     }
 }

@@ -285,7 +285,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = Location::Sqlite(folder.path().join("template.sqlite"));
         let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
-        let database = Database::create("templates").await;
+        let database = Database::create("templates");
         for db in [sqlite, database.open()] {
             migrate(&db, NOW).await.unwrap();
             let id = TemplateId::new(NOW, rand::random());
@@ -302,6 +302,5 @@ mod tests {
             assert_eq!(template.from.as_str(), "-a@b.co");
             assert_eq!(template.reply_to.as_ref().map(EmailAddress::as_str), Some("Ada"));
         }
-        database.drop().await;
     }
 }

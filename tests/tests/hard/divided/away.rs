@@ -58,7 +58,7 @@ async fn mails_leave_once_while_a_worker_is_away() {
 }
 
 /// Puts a proxy before a server, for the database of this test alone: each has its own list of servers.
-async fn put_proxy_before(app: &mut App, worker: &Worker) -> TcpProxy {
+pub(super) async fn put_proxy_before(app: &mut App, worker: &Worker) -> TcpProxy {
     let proxy = TcpProxy::start(format!("{}:{}", worker.host, worker.port)).await;
     // sessions may keep plans that name the address before
     assert!(app.stop().await.success());

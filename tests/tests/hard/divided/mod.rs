@@ -1,11 +1,13 @@
-//! The tables of projects are divided over the servers of a Citus cluster: nothing is lost and nothing is done twice
-//! while two processes write the same, while a server is away, and while parts move from one server to another.
+//! The tables of projects are divided over the servers of a Citus cluster: nothing is lost and nothing is done twice while
+//! two processes write the same, while a server is away or a connection breaks, and while parts move from one server to
+//! another.
 //!
 //! These tests need such a cluster: `make test-citus`. Without one they fail.
 
 mod addresses;
 mod away;
 mod moved;
+mod phases;
 mod sending;
 
 use mailwright_testkit::smtp::{Answer, ScriptedServer};

@@ -24,6 +24,10 @@ fn backlogs(engine: Engine) -> String {
         Engine::Postgres => ("gen_random_uuid()", "overriding system value"),
     };
     let mut sql = String::new();
+    if engine == Engine::Postgres {
+        // Citus: projects are changed after all parts of a table
+        sql += "set citus.multi_shard_modify_mode = 'sequential';";
+    }
     for table in ["contents", "domains", "emails"] {
         let acme = "(select number from projects where name = 'Acme')";
         sql += &format!("create table copied_{table} as select * from {table} where project_id = {acme};");
@@ -45,7 +49,10 @@ fn backlogs(engine: Engine) -> String {
         );
     }
     if engine == Engine::Postgres {
-        sql += &format!("alter table projects alter column number restart with {};", FIRST + PROJECTS);
+        sql += &format!(
+            "select setval(pg_get_serial_sequence('projects', 'number'), {});",
+            FIRST + PROJECTS - 1
+        );
     }
     sql
 }

@@ -39,9 +39,8 @@ async fn on_both_engines(name: &str, check: impl AsyncFn(Db)) {
     let folder = tempfile::tempdir().unwrap();
     check(Db::open(&Location::Sqlite(folder.path().join("test.sqlite")), StoreMetrics::default()).unwrap())
         .await;
-    let database = Database::create(name).await;
+    let database = Database::create(name);
     check(database.open()).await;
-    database.drop().await;
 }
 
 /// Events of before the counting have no counters, as in a database that is older than it.

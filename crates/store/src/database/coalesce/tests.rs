@@ -254,7 +254,7 @@ const HELD: ProjectNumber = ProjectNumber(1);
 
 #[tokio::test]
 async fn a_project_that_is_held_up_keeps_no_other_waiting() {
-    let database = Database::create("coalesce").await;
+    let database = Database::create("coalesce");
     let db = database.open();
     let create = db.write(body!(async |tx| tx.script("create table done (project_id {int} not null)").await));
     create.await.unwrap();
@@ -305,7 +305,6 @@ async fn a_project_that_is_held_up_keeps_no_other_waiting() {
         Box::pin(async move { rx.all(sql, &[], |r| r.get::<i64>(0)).await })
     });
     assert_eq!(done.await.unwrap(), [0, 1, 1, 2], "each is done once");
-    database.drop().await;
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Divides the tables of projects over the servers of Citus: the rows of a project are all on one.
 //!
 //! It is done after every migration, for each table that is not divided yet, so that it does not matter when a table was
-//! made, or where the last try ended. Tables of the instance stay on the coordinator.
+//! made, or where the last try ended. Tables of the instance stay on the coordinator. Citus is told of them, so that it
+//! commits in two phases what changes rows of them and of a worker.
 
 use crate::args;
 use crate::body;
@@ -38,6 +39,16 @@ pub(super) async fn divide(session: &Apart) -> Result<()> {
         session.run(&format!("select create_distributed_table('{name}', 'project_id', {beside})")).await?;
         // its rows are on the workers now, and nobody finds those that are left here
         session.run(&format!("select truncate_local_data_after_distributing_table('{name}')")).await?;
+    }
+    let unknown = session.transact(body!(async |tx| cluster::unknown(tx).await));
+    for name in unknown.await? {
+        // those that refer to it, or that it refers to, were told of along with it
+        session
+            .run(&format!(
+                "select citus_add_local_table_to_metadata('{name}', cascade_via_foreign_keys => true) \
+                 where not exists (select 1 from pg_dist_partition where logicalrelid = '{name}'::regclass)"
+            ))
+            .await?;
     }
     set_up_workers(session).await?;
     if !undivided.is_empty() {

@@ -2,8 +2,8 @@
 
 use mailwright_core::event::is_reserved;
 use mailwright_core::ids::DomainId;
+use mailwright_testkit::EmptyDatabase;
 use tokio_postgres::NoTls;
-use tokio_postgres::error::SqlState;
 
 use super::*;
 use crate::database::location::Location;
@@ -23,25 +23,16 @@ const ENDLESS: &[Migration] = &[
 
 /// A database of a test on PostgreSQL.
 pub(crate) struct Database {
-    server: String,
-    name: String,
+    empty: EmptyDatabase,
 }
 
 impl Database {
-    pub(crate) async fn create(test: &str) -> Self {
-        let server = std::env::var("MAILWRIGHT_TEST_POSTGRES").ok().filter(|url| !url.is_empty());
-        let server = server.expect(
-            "this test needs PostgreSQL: set MAILWRIGHT_TEST_POSTGRES to a server on which databases may be \
-             created, or run the tests through scripts/with-postgres",
-        );
-        let server = server.trim_end_matches('/').to_owned();
-        let name = format!("mailwright_migrate_{test}_{}", std::process::id());
-        execute(&format!("{server}/postgres"), &format!("create database {name}")).await.unwrap();
-        Self { server, name }
+    pub(crate) fn create(test: &str) -> Self {
+        Self { empty: EmptyDatabase::create(&format!("migrate_{test}")) }
     }
 
     fn url(&self) -> String {
-        format!("{}/{}", self.server, self.name)
+        self.empty.url()
     }
 
     pub(crate) fn open(&self) -> Db {
@@ -60,29 +51,12 @@ impl Database {
     pub(crate) async fn until_one_waits(&self) {
         until(&connect(&self.url()).await, WAITS).await;
     }
-
-    pub(crate) async fn drop(self) {
-        let (server, drop) =
-            (format!("{}/postgres", self.server), format!("drop database {} with (force)", self.name));
-        // a server of a cluster waits five seconds for sessions that others begin while they end themselves
-        for _ in 0..5 {
-            match execute(&server, &drop).await {
-                Err(error) if error.code() == Some(&SqlState::OBJECT_IN_USE) => {}
-                done => return done.unwrap(),
-            }
-        }
-        panic!("{drop}: in use");
-    }
 }
 
 async fn connect(url: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
-}
-
-async fn execute(url: &str, sql: &str) -> std::result::Result<(), tokio_postgres::Error> {
-    connect(url).await.batch_execute(sql).await
 }
 
 /// How many sessions of ours run a statement or wait for a lock.
@@ -106,7 +80,7 @@ const WAITS: &str = "select exists (select 1 from pg_stat_activity where datname
 
 #[tokio::test]
 async fn a_step_may_take_long_but_not_wait_long() {
-    let database = Database::create("time").await;
+    let database = Database::create("time");
     let session = database.open().apart(LOCK_TIMEOUT).await.unwrap().unwrap();
     let limits = session.transact(body!(async |tx| {
         let sql = "select current_setting('statement_timeout'), current_setting('lock_timeout')";
@@ -114,7 +88,6 @@ async fn a_step_may_take_long_but_not_wait_long() {
     }));
     assert_eq!(limits.await.unwrap(), ("0".to_owned(), "2s".to_owned()));
     drop(session);
-    database.drop().await;
 }
 
 #[tokio::test]
@@ -122,7 +95,7 @@ async fn names_of_events_from_before_they_were_bounded_are_taken_over() {
     let folder = tempfile::tempdir().unwrap();
     let location = Location::Sqlite(folder.path().join("names.sqlite"));
     let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
-    let database = Database::create("names").await;
+    let database = Database::create("names");
     for db in [sqlite, database.open()] {
         migrate_before(&db, "bounds", NOW).await;
         let counted = db.write(body!(async |tx| {
@@ -145,7 +118,6 @@ async fn names_of_events_from_before_they_were_bounded_are_taken_over() {
         expected.sort_unstable();
         assert_eq!(names.await.unwrap(), expected);
     }
-    database.drop().await;
 }
 
 #[tokio::test]
@@ -153,7 +125,7 @@ async fn reports_of_dmarc_from_before_are_kept_and_prove_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let location = Location::Sqlite(folder.path().join("reports.sqlite"));
     let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
-    let database = Database::create("reports").await;
+    let database = Database::create("reports");
     let domain = DomainId::from_bytes([7; 16]);
     for db in [sqlite, database.open()] {
         migrate_before(&db, "senders of reports of DMARC", NOW).await;
@@ -178,7 +150,6 @@ async fn reports_of_dmarc_from_before_are_kept_and_prove_nothing() {
         });
         assert_eq!(found.await.unwrap(), [(String::new(), String::new(), 10)]);
     }
-    database.drop().await;
 }
 
 const NAMES: [&str; 14] = [
@@ -211,7 +182,7 @@ async fn count_event(tx: &Tx<'_>, name: &str, shard: i64, value: i64) -> Result<
 
 #[tokio::test]
 async fn a_migration_that_waits_for_a_table_lets_others_write_to_it() {
-    let database = Database::create("waits").await;
+    let database = Database::create("waits");
     let db = database.open();
     assert_eq!(migrate_by(&db, TABLE, NOW).await.unwrap(), 1);
     // somebody reads the table in a long transaction
@@ -230,12 +201,11 @@ async fn a_migration_that_waits_for_a_table_lets_others_write_to_it() {
     assert_eq!(migrating.await.unwrap().unwrap(), 1);
     assert_eq!(migrate_by(&db, COLUMN, NOW).await.unwrap(), 0);
     assert_eq!(active(&writer).await, 0, "nothing goes on in the server");
-    database.drop().await;
 }
 
 #[tokio::test]
 async fn one_process_migrates_and_one_that_gives_up_leaves_nothing_behind() {
-    let database = Database::create("gives_up").await;
+    let database = Database::create("gives_up");
     let (db, watcher) = (database.open(), connect(&database.url()).await);
     migrate_by(&db, TABLE, NOW).await.unwrap();
     let endless = tokio::spawn({
@@ -255,5 +225,4 @@ async fn one_process_migrates_and_one_that_gives_up_leaves_nothing_behind() {
     endless.abort();
     assert_eq!(other.await.unwrap().unwrap(), 1);
     until(&watcher, &sleeps.replace("select exists", "select not exists")).await;
-    database.drop().await;
 }

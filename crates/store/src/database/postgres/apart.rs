@@ -73,7 +73,7 @@ impl Apart {
             let session = Session::Postgres { client, transaction: Some(&failure) };
             let outcome = caught(async { body(&mut Tx::new(session, &self.texts)).await }).await;
             match failure.settle(outcome.map_err(Undone::from)) {
-                Ok(value) => commit(client).await.map(|()| value),
+                Ok(value) => commit(client, self.is_divided()).await.map(|()| value),
                 Err(undone) => {
                     let _ = client.batch_execute("rollback").await;
                     Err(undone.into_error())

@@ -17,7 +17,7 @@ async fn slow_connection(db: &Db) -> Result<i64> {
 /// was.
 #[tokio::test]
 async fn connections_of_slow_reads_are_replaced_once_writes_are_refused() {
-    let database = Database::create("renewed").await;
+    let database = Database::create("renewed");
     let db = database.open();
     let first = slow_connection(&db).await.unwrap();
     assert_eq!(slow_connection(&db).await.unwrap(), first, "it is used again");
@@ -29,5 +29,4 @@ async fn connections_of_slow_reads_are_replaced_once_writes_are_refused() {
     assert!(matches!(error, Error::ReadOnly(_)), "{error}");
     assert_ne!(slow_connection(&db).await.unwrap(), first, "it is replaced");
     drop(db);
-    database.drop().await;
 }

@@ -1,6 +1,5 @@
 //! Transactions and single statements on a connection to PostgreSQL.
 
-use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
@@ -33,20 +32,26 @@ pub(crate) enum Plans {
 }
 
 impl Plans {
-    /// How a transaction begins. Where tables are divided, a plan has to know the project to find its server.
-    fn begin(self, is_divided: bool) -> Cow<'static, str> {
-        match self {
-            Self::Fresh { wait: None } => "begin".into(),
-            Self::Kept { wait } if is_divided => Self::Fresh { wait: Some(wait) }.begin(is_divided),
-            Self::Fresh { wait: Some(wait) } => {
-                format!("begin; set local lock_timeout = {}", wait.as_millis().max(1)).into()
-            }
-            Self::Kept { wait } => format!(
-                "begin; set local plan_cache_mode = force_generic_plan; set local lock_timeout = {}",
-                wait.as_millis().max(1)
-            )
-            .into(),
+    /// Begins a transaction.
+    ///
+    /// Where tables are divided, a plan has to know the project to find its server, so there are no generic ones. There,
+    /// each statement is a message of its own as well: Citus passes the whole message on to the workers that a
+    /// `set local` stands in, with what else is in it.
+    async fn begin(self, client: &Object, is_divided: bool) -> Result<(), tokio_postgres::Error> {
+        let wait = match self {
+            Self::Fresh { wait: None } => return client.batch_execute("begin").await,
+            Self::Fresh { wait: Some(wait) } | Self::Kept { wait } => wait.as_millis().max(1),
+        };
+        let limit = format!("set local lock_timeout = {wait}");
+        if is_divided {
+            let (begun, limited) = join(client.batch_execute("begin"), client.batch_execute(&limit)).await;
+            return begun.and(limited);
         }
+        let plans = match self {
+            Self::Fresh { .. } => "",
+            Self::Kept { .. } => "set local plan_cache_mode = force_generic_plan; ",
+        };
+        client.batch_execute(&format!("begin; {plans}{limit}")).await
     }
 }
 
@@ -58,8 +63,7 @@ pub(super) async fn transact(
 ) -> Result<Answer, Undone> {
     let work = patient(async {
         // on the way together with the body's first statements, before which the server runs it
-        let begin = plans.begin(texts.is_divided());
-        let begin = client.batch_execute(&begin);
+        let begin = plans.begin(client, texts.is_divided());
         let failure = Failure::default();
         let session = Session::Postgres { client, transaction: Some(&failure) };
         let body = caught(async { body(&mut Tx::new(session, texts)).await });
@@ -73,16 +77,23 @@ pub(super) async fn transact(
     });
     let value = work.await?;
     // from here on a failure leaves open whether the change is there
-    match tokio::time::timeout(PATIENCE, commit(client)).await {
+    match tokio::time::timeout(PATIENCE, commit(client, texts.is_divided())).await {
         Ok(Ok(())) => Ok(value),
         Ok(Err(error)) => Err(error.into()),
         Err(_) => Err(Error::Unknown("the commit was not answered in time".into()).into()),
     }
 }
 
-pub(super) async fn commit(client: &Object) -> Result<()> {
-    // without a limit: the server would take a commit whose standby is slow for done when it is stopped
-    client.batch_execute("set local statement_timeout = 0; commit").await.map_err(Error::of_commit)
+/// Commits without a limit: the server would take a commit whose standby is slow for done when it is stopped.
+pub(super) async fn commit(client: &Object, is_divided: bool) -> Result<()> {
+    let statements = if is_divided {
+        // a `set local` would be passed on to the workers, and the commit along with it: they would commit before all of
+        // them, and the coordinator, know that they can; the limit is the coordinator's alone
+        "select set_config('statement_timeout', '0', true); commit"
+    } else {
+        "set local statement_timeout = 0; commit"
+    };
+    client.batch_execute(statements).await.map_err(Error::of_commit)
 }
 
 /// Runs a body whose statements the server stops after a time.

@@ -28,7 +28,7 @@ async fn with_row(database: &Database) -> Db {
 
 #[tokio::test]
 async fn a_transaction_fails_by_its_first_error() {
-    let database = Database::create("failure").await;
+    let database = Database::create("failure");
     let db = with_row(&database).await;
     // whichever answer the body looks at
     let together = db.write(body!(async |tx| {
@@ -51,12 +51,11 @@ async fn a_transaction_fails_by_its_first_error() {
     let error = named.await.unwrap_err();
     assert!(matches!(error, Error::NotFound), "{error}");
     assert_eq!(db.write(body!(async |tx| look(tx).await)).await.unwrap(), 1);
-    database.drop().await;
 }
 
 #[tokio::test]
 async fn a_transaction_that_does_nothing_is_undone() {
-    let database = Database::create("idle").await;
+    let database = Database::create("idle");
     let db = with_row(&database).await;
     let setting = db.read(|rx| {
         let sql = "select current_setting('idle_in_transaction_session_timeout')";
@@ -84,12 +83,11 @@ async fn a_transaction_that_does_nothing_is_undone() {
     thaw.send(()).unwrap();
     let error = holding.await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Unavailable(_)), "{error}");
-    database.drop().await;
 }
 
 #[tokio::test]
 async fn who_meets_a_lock_is_told_of_the_lock() {
-    let database = Database::create("lock").await;
+    let database = Database::create("lock");
     let db = with_row(&database).await;
     let (begun, is_held) = tokio::sync::oneshot::channel();
     let (let_go, until) = tokio::sync::oneshot::channel::<()>();
@@ -112,5 +110,4 @@ async fn who_meets_a_lock_is_told_of_the_lock() {
     assert!(matches!(error, Error::Contention(_)), "{error}");
     let_go.send(()).unwrap();
     holding.await.unwrap().unwrap();
-    database.drop().await;
 }

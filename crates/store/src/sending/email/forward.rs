@@ -195,7 +195,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = Location::Sqlite(folder.path().join("forward.sqlite"));
         let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
-        let database = Database::create("forward").await;
+        let database = Database::create("forward");
         for db in [sqlite, database.open()] {
             migrate(&db, NOW).await.unwrap();
             let latest = Latest { attempts: after(4), paused: after(48) };
@@ -230,6 +230,5 @@ mod tests {
             }));
             done.await.unwrap();
         }
-        database.drop().await;
     }
 }

@@ -101,7 +101,7 @@ async fn values_stay_only_where_a_mail_can_be_tried_once_more() {
     let folder = tempfile::tempdir().unwrap();
     let location = Location::Sqlite(folder.path().join("email.sqlite"));
     let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
-    let database = Database::create("values").await;
+    let database = Database::create("values");
     for db in [sqlite, database.open()] {
         migrate(&db, NOW).await.unwrap();
         let kept = db.write(body!(async |tx| {
@@ -116,12 +116,11 @@ async fn values_stay_only_where_a_mail_can_be_tried_once_more() {
         }));
         assert_eq!(kept.await.unwrap(), [false, false, true, false, true]);
     }
-    database.drop().await;
 }
 
 #[tokio::test]
 async fn a_mail_that_begins_to_be_written_meanwhile_is_not_made_due() {
-    let database = Database::create("made_due").await;
+    let database = Database::create("made_due");
     let db = database.open();
     migrate(&db, NOW).await.unwrap();
     let stored = db.write(body!(async |tx| {
@@ -161,7 +160,6 @@ async fn a_mail_that_begins_to_be_written_meanwhile_is_not_made_due() {
         rx.one(sql, args![ONE, claim.id], |r| r.get::<Timestamp>(0)).await
     }));
     assert_eq!(due_at.await.unwrap(), lease);
-    database.drop().await;
 }
 
 /// Stores a mail that waits for two hours from now on, and has waited for three with them.
@@ -178,7 +176,7 @@ async fn mail_that_waits_for_what_is_over_is_made_due_and_has_not_waited_for_the
     let folder = tempfile::tempdir().unwrap();
     let location = Location::Sqlite(folder.path().join("over.sqlite"));
     let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
-    let database = Database::create("over").await;
+    let database = Database::create("over");
     for db in [sqlite, database.open()] {
         migrate(&db, NOW).await.unwrap();
         let done = db.write(body!(async |tx| {
@@ -203,5 +201,4 @@ async fn mail_that_waits_for_what_is_over_is_made_due_and_has_not_waited_for_the
         }));
         done.await.unwrap();
     }
-    database.drop().await;
 }

@@ -8,6 +8,12 @@ use tokio_postgres::{Client, Config, NoTls};
 use super::statement::Statement;
 use super::{EXCEPTIONS, literals_of_sources};
 
+/// Statements that the server runs and cannot explain, by their beginning, and why.
+const NOT_EXPLAINED: &[(&str, &str)] = &[(
+    "insert into audit (project_id, id, actor_type, actor_id, actor_name, action, target, details, created_at) select $2",
+    "from one project to another, when a project is reset: explain loses the argument that names the other one",
+)];
+
 /// A cluster whose statements are counted; see `scripts/with-postgres --citus`.
 async fn connect(database: &str) -> Client {
     let url =
@@ -23,20 +29,45 @@ fn value(kind: &str) -> String {
     match kind.strip_suffix("[]") {
         Some(of) => format!("array[{}]::{kind}", value(of)),
         None => match kind {
-            "bigint" | "integer" | "smallint" => "1".to_owned(),
+            "bigint" | "integer" | "smallint" | "numeric" => "1".to_owned(),
             "boolean" => "true".to_owned(),
             "uuid" => "'019a0000-0000-7000-8000-000000000001'::uuid".to_owned(),
             "jsonb" => "'{}'::jsonb".to_owned(),
             "bytea" => r"'\x00'::bytea".to_owned(),
             "double precision" => "1.0".to_owned(),
-            _ => "'a'::text".to_owned(),
+            // many a text is read as a number
+            _ => "'1'::text".to_owned(),
         },
     }
 }
 
-/// To how many shards a statement goes at most in one step; `None` where it cannot be explained.
-async fn shards(client: &Client, statement: &str) -> Option<usize> {
-    client.batch_execute(&format!("prepare asked as {statement}")).await.ok()?;
+/// A statement with numbers for those of its constants that the server took out, of which it then does not know any more
+/// that they are numbers.
+fn with_numbers(statement: &str) -> String {
+    let (mut text, mut rest) = (String::new(), statement);
+    while let Some(at) = rest.find('$') {
+        let (before, from) = rest.split_at(at);
+        let digits = from[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(from.len() - 1);
+        let (constant, after) = from.split_at(1 + digits);
+        text += before;
+        text += constant;
+        if ["then ", "else ", " + ", "generate_series("].iter().any(|place| before.ends_with(place)) {
+            text += "::integer";
+        }
+        rest = after;
+    }
+    text + rest
+}
+
+/// To how many shards a statement goes at most in one step, or why it cannot be explained.
+async fn shards(client: &Client, statement: &str) -> Result<usize, String> {
+    let told = |error: tokio_postgres::Error| {
+        error.as_db_error().map_or(error.to_string(), |e| e.message().to_owned())
+    };
+    if client.batch_execute(&format!("prepare asked as {statement}")).await.is_err() {
+        let prepare = format!("prepare asked as {}", with_numbers(statement));
+        client.batch_execute(&prepare).await.map_err(told)?;
+    }
     let kinds = "select parameter_types::text[] from pg_prepared_statements where name = 'asked'";
     let kinds: Vec<String> = client.query_one(kinds, &[]).await.unwrap().get(0);
     let values: Vec<String> = kinds.iter().map(|kind| value(kind)).collect();
@@ -44,7 +75,7 @@ async fn shards(client: &Client, statement: &str) -> Option<usize> {
     let explained = client.query(&format!("explain (costs off) execute asked{values}"), &[]).await;
     client.batch_execute("deallocate asked").await.unwrap();
     let count = |line: String| line.trim().strip_prefix("Task Count: ").and_then(|n| n.parse::<usize>().ok());
-    Some(explained.ok()?.iter().filter_map(|row| count(row.get(0))).max().unwrap_or_default())
+    Ok(explained.map_err(told)?.iter().filter_map(|row| count(row.get(0))).max().unwrap_or_default())
 }
 
 /// Whether a statement, as it was sent, is one of those that may ask all.
@@ -84,10 +115,11 @@ async fn each_statement_goes_to_one_shard() {
         }
         asked += 1;
         match shards(&database, statement).await {
-            Some(0 | 1) => {}
-            Some(_) if is_excused(&spaced) => {}
-            Some(count) => faults.push(format!("{count} shards: {spaced}")),
-            None => unknown.push(spaced),
+            Ok(0 | 1) => {}
+            Ok(_) if is_excused(&spaced) => {}
+            Ok(count) => faults.push(format!("{count} shards: {spaced}")),
+            Err(_) if NOT_EXPLAINED.iter().any(|(begins, _)| spaced.starts_with(begins)) => {}
+            Err(why) => unknown.push(format!("{why}: {spaced}")),
         }
     }
     assert!(unknown.is_empty(), "{} statements cannot be explained:\n{}", unknown.len(), unknown.join("\n"));

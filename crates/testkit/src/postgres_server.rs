@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use tokio_postgres::config::Host;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls};
 
 use crate::app::{build, clear_environment, printed};
@@ -13,6 +14,9 @@ use crate::prepared;
 
 /// Held while the template is made, so that one test process makes it and the others wait.
 const TEMPLATE_LOCK: i64 = 0x6d77_7465_7374;
+
+/// How often a database is tried to be dropped, or copied, that others use.
+const ATTEMPTS: usize = 5;
 
 /// The server that test databases are created on; with Citus, the coordinator.
 #[derive(Clone, Debug)]
@@ -197,7 +201,14 @@ pub(crate) async fn connected(config: &Config) -> Client {
 }
 
 async fn run(client: &Client, statements: &str) {
-    client.batch_execute(statements).await.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
+    // the server waits five seconds for the sessions that it ends; other servers of a cluster begin new ones meanwhile
+    for _ in 0..ATTEMPTS {
+        match client.batch_execute(statements).await {
+            Err(error) if error.code() == Some(&SqlState::OBJECT_IN_USE) => {}
+            done => return done.unwrap_or_else(|error| panic!("{statements}: {error:?}")),
+        }
+    }
+    panic!("{statements}: others go on using it");
 }
 
 /// A name that changes with the program, so that the schema of an older build is never used.

@@ -51,7 +51,7 @@ fn with_numbers(statement: &str) -> String {
         let (constant, after) = from.split_at(1 + digits);
         text += before;
         text += constant;
-        if ["then ", "else ", " + ", "generate_series("].iter().any(|place| before.ends_with(place)) {
+        if ["then ", "else ", " + "].iter().any(|place| before.ends_with(place)) {
             text += "::integer";
         }
         rest = after;
@@ -86,12 +86,13 @@ fn is_excused(statement: &str) -> bool {
     })
 }
 
-/// Whether a statement, as it was sent, stands in the sources: tests send others.
+/// Whether a statement, as it was sent, stands in the sources: tests send others, some of which begin alike and make rows.
 fn is_ours(statement: &str, sources: &[(String, String)]) -> bool {
-    sources.iter().any(|(_, literal)| {
-        let plain = literal.split(['{', '}']).next().unwrap_or_default().trim_end();
-        plain.len() >= 12 && statement.starts_with(plain)
-    })
+    !statement.contains("generate_series(")
+        && sources.iter().any(|(_, literal)| {
+            let plain = literal.split(['{', '}']).next().unwrap_or_default().trim_end();
+            plain.len() >= 12 && statement.starts_with(plain)
+        })
 }
 
 #[tokio::test]

@@ -59,11 +59,13 @@ pub async fn nodes(rx: &mut Rx<'_>) -> Result<Vec<Node>> {
     .await
 }
 
-/// The servers that another one cannot reach, as `host:port`.
+/// The servers that another one, which answers, cannot reach, as `host:port`.
 pub async fn out_of_reach(rx: &mut Rx<'_>) -> Result<Vec<String>> {
     rx.all(
+        // one that does not answer has no results of its own
         "select distinct to_nodename || ':' || to_nodeport from citus_check_cluster_node_health() \
-         where result is not true order by 1",
+         where result = false or (result is null and to_nodename = from_nodename and to_nodeport = from_nodeport) \
+         order by 1",
         &[],
         |r| r.get(0),
     )

@@ -66,7 +66,9 @@ async fn set_up_workers(session: &Apart) -> Result<()> {
                    and s.setdatabase = (select oid from pg_database where datname = current_database()) \
                    and c = any(%L::text[])', array_agg(name || '=off')) from unnest($1::text[]) as name)) \
                    where result is distinct from $2";
-    let setting = "select format('alter database %I set %I = off', current_database(), name) \
+    // Citus takes the statement itself for one that only the coordinator may pass on
+    let setting = "select format('do $do$ begin set local citus.enable_ddl_propagation = off; \
+                   alter database %I set %I = off; end $do$', current_database(), name) \
                    from unnest($1::text[]) as name";
     let failures = session.transact(body!(async |tx| {
         let all = PLANNED.len().to_string();

@@ -177,8 +177,11 @@ impl Server {
         let end = format!(
             "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '{making}'"
         );
-        self.everywhere(client, &end).await;
-        self.everywhere(client, &format!("alter database {making} rename to {name}")).await;
+        let rename = format!("alter database {making} rename to {name}");
+        for worker in self.workers(client).await {
+            run_alone(&worker, &end, &rename).await;
+        }
+        run_alone(client, &end, &rename).await;
     }
 }
 
@@ -201,8 +204,14 @@ pub(crate) async fn connected(config: &Config) -> Client {
 }
 
 async fn run(client: &Client, statements: &str) {
-    // the server waits five seconds for the sessions that it ends; other servers of a cluster begin new ones meanwhile
+    run_alone(client, "", statements).await;
+}
+
+/// Runs statements that nobody else may use a database for, again while somebody does: before each try the sessions are
+/// ended that `end` ends. The server waits five seconds for them; the servers of a cluster begin new ones meanwhile.
+async fn run_alone(client: &Client, end: &str, statements: &str) {
     for _ in 0..ATTEMPTS {
+        client.batch_execute(end).await.unwrap_or_else(|error| panic!("{end}: {error:?}"));
         match client.batch_execute(statements).await {
             Err(error) if error.code() == Some(&SqlState::OBJECT_IN_USE) => {}
             done => return done.unwrap_or_else(|error| panic!("{statements}: {error:?}")),

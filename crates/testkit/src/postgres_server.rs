@@ -85,10 +85,15 @@ impl Server {
     /// Runs statements about databases on the workers of this server, then on itself. With Citus, a database is one of
     /// each of them, and Citus does not copy databases by itself.
     pub(crate) async fn everywhere(&self, client: &Client, statements: &str) {
+        self.everywhere_alone(client, "", statements).await;
+    }
+
+    /// The same once the sessions have ended that `end` ends.
+    async fn everywhere_alone(&self, client: &Client, end: &str, statements: &str) {
         for worker in self.workers(client).await {
-            run(&worker, statements).await;
+            run_alone(&worker, end, statements).await;
         }
-        run(client, statements).await;
+        run_alone(client, end, statements).await;
     }
 
     /// A connection to each of the workers. A server without Citus has none.
@@ -178,10 +183,7 @@ impl Server {
             "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '{making}'"
         );
         let rename = format!("alter database {making} rename to {name}");
-        for worker in self.workers(client).await {
-            run_alone(&worker, &end, &rename).await;
-        }
-        run_alone(client, &end, &rename).await;
+        self.everywhere_alone(client, &end, &rename).await;
     }
 }
 

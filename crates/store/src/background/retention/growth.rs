@@ -92,7 +92,7 @@ pub async fn weights(rx: &Rx<'_>) -> Result<Vec<Weight>> {
     } else {
         Sql::Fixed(
             "select m.tbl_name, sum(s.pgsize) from dbstat s join sqlite_master m on m.name = s.name \
-         where s.aggregate = 1 group by m.tbl_name order by 2 desc, 1",
+             where s.aggregate = 1 group by m.tbl_name order by 2 desc, 1",
         )
     };
     rx.all(sql, args![], |r| Ok(Weight { table: r.get(0)?, bytes: r.get(1)? })).await

@@ -219,10 +219,10 @@ async fn existing(
 /// Space of the locks of projects among PostgreSQL's advisory locks, whose keys are numbers of 64 bits.
 const LOCKS: i64 = 0x6e61_6d65_0000_0000;
 
-/// Locks the names of a project: other transactions cannot add names or domains to it, or recount its mailbox, until
-/// this one ends.
+/// Locks the names of a project: other transactions cannot add names or topics to it, or recount its mailbox, until this
+/// one ends.
 pub(crate) async fn lock(tx: &Tx<'_>, project: ProjectNumber) -> Result<()> {
-    tx.hold(LOCKS ^ project.0).await
+    tx.hold_of(project, LOCKS ^ project.0).await
 }
 
 async fn count(tx: &Tx<'_>, project: ProjectNumber, table: &str, most: usize) -> Result<usize> {

@@ -13,6 +13,8 @@
 //! reads have threads or connections of their own; [`slow`](super::slow) shares them out.
 //! `docs/adr/0007-doors-for-reads.md` has the reasons.
 
+mod at_part;
+mod examining;
 #[cfg(test)]
 mod tests;
 
@@ -205,16 +207,6 @@ impl Db {
         written(self.transact(Interactive, Plans::Fresh { wait: Some(BRIEFLY) }, write_body(body)).await)
     }
 
-    /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key. They wait for what other
-    /// transactions hold for `wait` at most, and fail with [`Error::Contention`] then.
-    pub(crate) async fn write_group<T, F>(&self, wait: Duration, body: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
-    {
-        written(self.transact(Interactive, Plans::Kept { wait }, write_body(body)).await)
-    }
-
     /// Like [`Db::write`] for background work: it lets interactive writes go first. A body should write a few hundred
     /// rows at most.
     pub async fn write_bulk<T, E, F>(&self, body: F) -> Result<T, E>
@@ -238,10 +230,13 @@ impl Db {
     }
 
     async fn transact(&self, kind: WriteKind, plans: Plans, body: WriteBody) -> Result<Answer, Undone> {
-        let outcome = match &*self.engine {
+        self.noting_refusal(match &*self.engine {
             Engine::Sqlite(engine) => engine.write(kind, body).await,
             Engine::Postgres(engine) => engine.write(plans, body).await,
-        };
+        })
+    }
+
+    fn noting_refusal(&self, outcome: Result<Answer, Undone>) -> Result<Answer, Undone> {
         if let Err(undone) = &outcome
             && let Some(error) = undone.failure()
             && error.refuses_writes()
@@ -349,34 +344,6 @@ impl Db {
             Engine::Sqlite(_) => Ok(None),
             Engine::Postgres(engine) => engine.apart(lock_timeout).await.map(Some),
         }
-    }
-
-    /// Looks whether this is a database to work with, before anything is asked of it. Fails with [`Error::Unusable`]
-    /// when waiting does not help, and with [`Error::Unavailable`] when it does not answer now; both say where it was
-    /// looked for. The file of the embedded database was looked at when it was opened.
-    pub async fn examine(&self) -> Result<()> {
-        match &*self.engine {
-            Engine::Sqlite(_) => Ok(()),
-            Engine::Postgres(engine) => engine.examine().await,
-        }
-    }
-
-    /// How many sessions of other processes of ours a PostgreSQL server has for this database. The embedded database
-    /// does not know: a lock in its folder says whether it is served.
-    pub async fn other_sessions(&self) -> Result<i64> {
-        if !self.is_postgres() {
-            return Ok(0);
-        }
-        let ours = "select count(*) from pg_stat_activity where datname = current_database() \
-                    and application_name = 'mailwright' and pid <> pg_backend_pid()";
-        self.read(body!(async |rx| rx.one(ours, &[], |r| r.get(0)).await)).await
-    }
-
-    /// Whether the database answers.
-    pub async fn ping(&self) -> Result<()> {
-        self.read(body!(async |rx| rx.one("select cast(1 as {int})", &[], |r| r.get::<i64>(0)).await))
-            .await
-            .map(drop)
     }
 
     /// The embedded database; `None` with PostgreSQL.

@@ -60,6 +60,9 @@ pub enum Error {
     /// Another transaction got in the way; the same call can be made again at once.
     #[error("another transaction got in the way: {0}")]
     Contention(String),
+    /// The transaction cannot run on the server that has the rows of its projects; it can on the coordinator.
+    #[error("the transaction has to run on the coordinator")]
+    Elsewhere,
     /// An earlier statement of the transaction failed. The transaction ends with the error of that statement.
     #[error("an earlier statement of the transaction failed")]
     Aborted,

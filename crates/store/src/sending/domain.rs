@@ -7,11 +7,10 @@ use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::args;
-use crate::audience::names;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
-use crate::sending::{domain_identity, domain_key, ses_identity};
+use crate::sending::{domain_identity, domain_key, domain_lock, ses_identity};
 
 const COLUMNS: &str = "id, name, verified, selector, key_type, public_key, {json_out last_check}, created_at, updated_at, vouched, \
      key_created_at";
@@ -92,7 +91,7 @@ pub async fn vouched(rx: &mut Rx<'_>, most: i64) -> Result<Vec<Domain>> {
 
 /// How many domains a project has. Nobody else adds one before the transaction ends.
 pub async fn count_for_update(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<usize> {
-    names::lock(tx, project).await?;
+    domain_lock::lock(tx, project).await?;
     let count = tx
         .one("select count(*) from domains where project_id = $1", args![project], |r| r.get::<i64>(0))
         .await?;

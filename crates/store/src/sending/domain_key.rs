@@ -5,9 +5,9 @@ use mailwright_core::ids::{DomainId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
-use crate::audience::names;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
+use crate::sending::domain_lock;
 
 /// Most keys of a project that are read: its 100 domains have five each at most, and former ones.
 const MOST: i64 = 2_000;
@@ -80,7 +80,7 @@ pub async fn add(
     domain: DomainId,
     keys: &[(FurtherKey, Vec<u8>)],
 ) -> Result<bool> {
-    names::lock(tx, project).await?;
+    domain_lock::lock(tx, project).await?;
     let is_there =
         tx.exists("select 1 from domains where project_id = $1 and id = $2", args![project, domain]).await?;
     let known = of(tx, project, domain).await?;
@@ -119,7 +119,7 @@ pub async fn promote(
     selector: &str,
     remove_after: Timestamp,
 ) -> Result<bool> {
-    names::lock(tx, project).await?;
+    domain_lock::lock(tx, project).await?;
     let mut known = of(tx, project, domain).await?.into_iter();
     let Some(next) = known.find(|key| key.selector == selector && key.role == KeyRole::Next) else {
         return Ok(false);

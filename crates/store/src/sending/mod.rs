@@ -6,6 +6,7 @@ pub mod domain;
 pub mod domain_claim;
 pub mod domain_identity;
 pub mod domain_key;
+mod domain_lock;
 pub mod email;
 pub mod held;
 pub mod idempotency;

@@ -9,6 +9,7 @@ mod away;
 mod moved;
 mod phases;
 mod sending;
+mod unreached;
 
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, AppBuilder, Engine, Project};

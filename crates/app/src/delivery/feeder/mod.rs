@@ -304,7 +304,7 @@ impl Feeder {
             now,
             lease_until: self.delivery.lease_until(),
         };
-        self.delivery.app.0.db.try_write(body!(async |tx| claim.run(tx).await)).await
+        self.delivery.app.0.db.try_write_of(project, body!(async |tx| claim.run(tx).await)).await
     }
 
     /// Queues claimed mails. Mails that an earlier process left half handed over, and mails that cannot be read, are

@@ -13,6 +13,8 @@ use super::call::Call;
 use crate::body;
 use crate::database::db::Db;
 use crate::database::error::{Error, Result};
+use crate::database::part::Part;
+use crate::database::postgres::PartsOf;
 use crate::database::retry::{Patience, retrying};
 use crate::database::tx::{Rx, Tx};
 
@@ -24,8 +26,8 @@ pub(super) const WAIT: Duration = Duration::from_millis(250);
 pub(super) const BRIEFLY: Duration = Duration::from_millis(20);
 /// How long an operation that runs by itself is tried again while another transaction holds a lock that it needs.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many projects' operations of a group run at once where each is a transaction of its own.
-const PROJECTS: usize = 8;
+/// How many transactions of a group run at once where the tables are divided.
+const AT_ONCE: usize = 8;
 /// Runs one group: one result per operation, in order.
 pub type WriteGroup<O, R> = for<'t> fn(&'t mut Tx<'_>, &'t [O]) -> BoxFuture<'t, Result<Vec<R>>>;
 /// Like [`WriteGroup`] for operations that only read.
@@ -52,7 +54,9 @@ pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
     wait: Duration,
     body: Body<O, R>,
 ) -> Vec<Call<O, R>> {
-    calls.sort_by_key(Call::project);
+    let places = if matches!(body, Body::Write(_)) { places(db, &calls).await } else { PartsOf::new() };
+    // what one transaction takes stands together
+    calls.sort_by_key(|call| (places.get(&call.project()).map(|part| part.number), call.project()));
     let projects: Vec<_> = calls.iter().map(Call::project).collect();
     let (operations, callers): (Vec<O>, Vec<_>) = calls.into_iter().map(|call| call.replace(())).unzip();
     if db.is_postgres() && matches!(body, Body::Write(_)) {
@@ -60,7 +64,7 @@ pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
         db.metrics().group(operations.len());
     }
     let operations = Arc::new(operations);
-    let results = run_parts(db, &operations, &projects, wait, body).await;
+    let results = run_parts(db, &operations, &projects, &places, wait, body).await;
     let operations = Arc::into_inner(operations).into_iter().flatten().map(Some);
     let mut held_up = Vec::new();
     for ((caller, outcome), operation) in
@@ -78,32 +82,52 @@ pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
     held_up
 }
 
-/// Runs a group, sorted by project. Where the tables are divided by project, each project's operations are a transaction
-/// of their own: one over several servers would be committed in two phases.
+/// The parts of divided tables that the projects of operations are in.
+async fn places<O, R>(db: &Db, calls: &[Call<O, R>]) -> PartsOf {
+    if !db.is_divided() {
+        return PartsOf::new();
+    }
+    let mut projects: Vec<_> = calls.iter().map(Call::project).collect();
+    projects.sort_unstable();
+    projects.dedup();
+    db.parts_of(&projects).await
+}
+
+/// Runs a group, sorted by place and project. Where the tables are divided by project, the operations of the projects of
+/// one part are a transaction, on the server of the part. Those of a project whose part cannot be reached are one on the
+/// coordinator: a transaction over several servers would be committed in two phases.
 async fn run_parts<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: &Arc<Vec<O>>,
     projects: &[ProjectNumber],
+    places: &PartsOf,
     wait: Duration,
     body: Body<O, R>,
 ) -> Vec<Result<R>> {
     let whole = 0..operations.len();
     if !db.is_divided() || matches!(body, Body::Read(_)) {
-        return run_group(db, operations, projects, whole, wait, body).await;
+        return run_group(db, operations, projects, None, whole, wait, body).await;
     }
-    let parts = by_project(projects, &whole).into_iter();
-    let runs = parts.map(|part| run_group(db, operations, projects, part, wait, body));
-    let results: Vec<_> = stream::iter(runs).buffered(PROJECTS).collect().await;
+    let place = |project: &ProjectNumber| places.get(project).map(|part| part.number);
+    let together =
+        cut(projects, &whole, |one, next| one == next || (place(one).is_some() && place(one) == place(next)));
+    let runs = together.into_iter().map(|range| {
+        let part = places.get(&projects[range.start]).map(|part| &**part);
+        run_group(db, operations, projects, part, range, wait, body)
+    });
+    let results: Vec<_> = stream::iter(runs).buffered(AT_ONCE).collect().await;
     results.into_iter().flatten().collect()
 }
 
 /// Runs a part of a group, sorted by project. When it fails for a reason that may lie in one of its operations, runs each by
 /// itself, so that an error of one caller does not fail the others. When it meets what another transaction holds, runs
-/// each project's operations by themselves. A group that is too much together is cut into halves.
+/// each project's operations by themselves. A group that is too much together is cut into halves. What cannot run on the
+/// server of its part runs on the coordinator, project by project.
 pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: &Arc<Vec<O>>,
     projects: &[ProjectNumber],
+    mut place: Option<&Part>,
     whole: Range<usize>,
     wait: Duration,
     body: Body<O, R>,
@@ -121,7 +145,7 @@ pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
             Err(error.clone())
         } else {
             let wait = if part.len() == count { wait } else { BRIEFLY };
-            attempt(db, operations, part.clone(), body, wait).await
+            attempt(db, operations, part.clone(), place, body, wait).await
         };
         match outcome {
             Ok(done) if done.len() == part.len() => results.extend(done.into_iter().map(Ok)),
@@ -135,6 +159,10 @@ pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
                 let lost = if let Error::Unknown(text) = error { Error::Unavailable(text) } else { error };
                 results.resize_with(count, || Err(lost.clone()));
                 break;
+            }
+            Err(Error::Elsewhere) if place.is_some() => {
+                place = None;
+                parts.extend(of_projects.into_iter().rev());
             }
             Err(Error::Contention(_)) if of_projects.len() > 1 => {
                 parts.extend(of_projects.into_iter().rev());
@@ -160,12 +188,21 @@ pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
 
 /// Cuts a part of a group, sorted by project, into those of each project.
 fn by_project(projects: &[ProjectNumber], part: &Range<usize>) -> Vec<Range<usize>> {
+    cut(projects, part, |one, next| one == next)
+}
+
+/// Cuts a part of a group where neighbours do not belong together.
+fn cut(
+    projects: &[ProjectNumber],
+    part: &Range<usize>,
+    together: impl Fn(&ProjectNumber, &ProjectNumber) -> bool,
+) -> Vec<Range<usize>> {
     let mut start = part.start;
-    let of_one = projects[part.clone()].chunk_by(|one, next| one == next).map(|of_one| {
-        let end = start + of_one.len();
+    let ranges = projects[part.clone()].chunk_by(together).map(|chunk| {
+        let end = start + chunk.len();
         std::mem::replace(&mut start, end)..end
     });
-    of_one.collect()
+    ranges.collect()
 }
 
 /// Whether an error is not about one of the operations: the others would fare no better by themselves. After a commit
@@ -182,6 +219,7 @@ fn is_of_all(error: &Error) -> bool {
         | Error::NoTurn(_)
         | Error::Crowded(_)
         | Error::Contention(_)
+        | Error::Elsewhere
         | Error::Aborted
         | Error::Conflict(_)
         | Error::NotFound
@@ -203,13 +241,16 @@ async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: &Arc<Vec<O>>,
     part: Range<usize>,
+    place: Option<&Part>,
     body: Body<O, R>,
     wait: Duration,
 ) -> Result<Vec<R>> {
     let once = || async {
         let (shared, part) = (Arc::clone(operations), part.clone());
         match body {
-            Body::Write(body) => db.write_group(wait, body!(async |tx| body(tx, &shared[part]).await)).await,
+            Body::Write(body) => {
+                db.write_group(wait, place, body!(async |tx| body(tx, &shared[part]).await)).await
+            }
             Body::Read(body) => db.read(body!(async |rx| body(rx, &shared[part]).await)).await,
         }
     };

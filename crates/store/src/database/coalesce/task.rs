@@ -1,9 +1,10 @@
 //! The task of a coalescer, which runs what waits group by group.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use mailwright_core::ids::ProjectNumber;
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -69,12 +70,32 @@ impl OneAtATime {
 
 /// Gathers operations of one kind and runs them in groups.
 pub struct Coalescer<O, R> {
+    db: Db,
+    gathering: Gathering,
+    body: Body<O, R>,
     shards: Vec<Shard<O, R>>,
+    /// Where the tables are divided, one for each server whose projects are known: operations for one that does not answer
+    /// hold up no others, and those for one part gather.
+    by_server: RwLock<HashMap<i64, Shard<O, R>>>,
 }
 
 struct Shard<O, R> {
     calls: mpsc::Sender<Call<O, R>>,
     waiting: Arc<Waiting>,
+}
+
+impl<O, R> Clone for Shard<O, R> {
+    fn clone(&self) -> Self {
+        Self { calls: self.calls.clone(), waiting: Arc::clone(&self.waiting) }
+    }
+}
+
+impl<O: Send + Sync + 'static, R: Send + 'static> Shard<O, R> {
+    fn start(db: &Db, gathering: Gathering, turns: Option<Arc<OneAtATime>>, body: Body<O, R>) -> Self {
+        let (calls, waiting) = mpsc::channel(QUEUE);
+        tokio::spawn(run(db.clone(), waiting, gathering, turns, body));
+        Self { calls, waiting: Arc::default() }
+    }
 }
 
 impl<O, R> std::fmt::Debug for Coalescer<O, R> {
@@ -102,14 +123,21 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
 
     fn start(db: &Db, shards: usize, gathering: Gathering, body: Body<O, R>) -> Self {
         let alternation = (shards > 1).then(|| Arc::new(OneAtATime::new()));
-        let shards = (0..shards)
-            .map(|_| {
-                let (calls, waiting) = mpsc::channel(QUEUE);
-                tokio::spawn(run(db.clone(), waiting, gathering, alternation.clone(), body));
-                Shard { calls, waiting: Arc::default() }
-            })
-            .collect();
-        Self { shards }
+        let shards = (0..shards).map(|_| Shard::start(db, gathering, alternation.clone(), body)).collect();
+        Self { db: db.clone(), gathering, body, shards, by_server: RwLock::default() }
+    }
+
+    /// Where an operation for a project waits.
+    fn shard(&self, route: u64, project: ProjectNumber) -> Shard<O, R> {
+        let Some(server) = self.db.server_of(project) else {
+            return self.shards[(route % self.shards.len() as u64) as usize].clone();
+        };
+        if let Some(shard) = self.by_server.read().unwrap_or_else(PoisonError::into_inner).get(&server) {
+            return shard.clone();
+        }
+        let mut by_server = self.by_server.write().unwrap_or_else(PoisonError::into_inner);
+        let start = || Shard::start(&self.db, self.gathering, None, self.body);
+        by_server.entry(server).or_insert_with(start).clone()
     }
 
     /// Runs an operation together with the others that wait. Operations with the same `route` run in the order given
@@ -121,7 +149,7 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
     /// The same for an operation that may be large.
     pub async fn call_sized(&self, route: u64, load: Load, operation: O) -> Result<R> {
         let (answer, answered) = oneshot::channel();
-        let shard = &self.shards[(route % self.shards.len() as u64) as usize];
+        let shard = self.shard(route, load.project);
         let load = Held::take(&shard.waiting, load).ok_or(Error::Busy)?;
         let call = Call { route, operation, answer, load, held_up: None };
         shard.calls.try_send(call).map_err(|refused| match refused {

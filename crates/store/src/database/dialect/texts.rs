@@ -40,6 +40,16 @@ pub enum Sql {
     },
 }
 
+impl Sql {
+    /// The text for tables in one place, if it is written in the source.
+    pub(crate) fn whole(&self) -> Option<&'static str> {
+        match self {
+            Self::Fixed(text) | Self::Either { whole: text, .. } => Some(text),
+            Self::Built(_) => None,
+        }
+    }
+}
+
 impl From<&'static str> for Sql {
     fn from(text: &'static str) -> Self {
         Self::Fixed(text)
@@ -99,6 +109,15 @@ impl Texts {
             Source::Built(text) => self.dialect.expand(text).into(),
             Source::Fixed(fixed) => self.kept(fixed, [0, 0], || self.dialect.expand(fixed)),
         }
+    }
+
+    /// The text for tables in one place, as a part of divided ones is as well. Whoever asks keeps it.
+    pub(crate) fn whole(&self, sql: &Sql) -> Arc<str> {
+        let text = match sql {
+            Sql::Built(text) => text,
+            Sql::Fixed(text) | Sql::Either { whole: text, .. } => *text,
+        };
+        self.dialect.expand(text).into()
     }
 
     /// The text for the rows of one project; see [`Dialect::of_project`]. An insert says how many rows it made by

@@ -9,10 +9,11 @@ use futures_util::future::BoxFuture;
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::connection::{WAIT, connection, pool, with_settings};
+use super::connection::{pool, with_settings};
 use super::transaction::{caught, commit};
 use crate::database::dialect::Texts;
 use crate::database::error::Result;
+use crate::database::pooled::{WAIT, connection};
 use crate::database::tx::{Failure, Session, Tx};
 use crate::database::undone::Undone;
 
@@ -70,7 +71,7 @@ impl Apart {
             let client = &self.client;
             client.batch_execute("begin").await?;
             let failure = Failure::default();
-            let session = Session::Postgres { client, transaction: Some(&failure) };
+            let session = Session::Postgres { client, transaction: Some(&failure), at: None };
             let outcome = caught(async { body(&mut Tx::new(session, &self.texts)).await }).await;
             match failure.settle(outcome.map_err(Undone::from)) {
                 Ok(value) => commit(client, self.is_divided()).await.map(|()| value),

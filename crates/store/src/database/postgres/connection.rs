@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
-    Hook, HookError, Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod, Runtime,
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolBuilder, QueueMode, RecyclingMethod, Runtime,
 };
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
@@ -12,10 +12,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::database::dialect::{FLAVOUR, Texts};
 use crate::database::error::{Error, Result, with_causes};
+use crate::database::pooled::WAIT;
 use crate::database::slow::{Place, SlowReads};
 
-/// How long a connection is waited for.
-pub(super) const WAIT: Duration = Duration::from_secs(5);
 /// How long a transaction may do nothing before the server ends it. Ours never pause, so the process is frozen or cut
 /// off from the server, and others that need its locks have waited for long. If the process goes on, it finds the
 /// connection closed and its transaction undone.
@@ -69,13 +68,6 @@ pub(super) fn waiting_helps(error: &tokio_postgres::Error) -> bool {
     !matches!(refusal.code().code().get(..2), Some("28" | "3D" | "42"))
 }
 
-pub(super) async fn connection(pool: &Pool) -> Result<Object> {
-    match tokio::time::timeout(2 * WAIT, pool.get()).await {
-        Ok(connection) => Ok(connection?),
-        Err(_) => Err(Error::Unavailable("the database did not answer in time".into())),
-    }
-}
-
 /// A configuration whose sessions have our settings. Settings in the URL override them.
 pub(super) fn with_settings(config: &Config, statement_timeout: Duration) -> Config {
     let settings = format!(
@@ -118,6 +110,21 @@ pub(super) fn pool(
     fresh: &Arc<Freshness>,
     texts: &Arc<Texts>,
 ) -> Result<Pool> {
+    build(pool_of(config, tls, connections, fresh, texts).post_recycle(forget_old_plans(PLANS_KEPT)))
+}
+
+pub(super) fn build(pool: PoolBuilder) -> Result<Pool> {
+    pool.build().map_err(|error| Error::Unavailable(error.to_string()))
+}
+
+/// A pool to be built, which keeps plans for as long as it has connections.
+pub(super) fn pool_of(
+    config: Config,
+    tls: &MakeRustlsConnect,
+    connections: usize,
+    fresh: &Arc<Freshness>,
+    texts: &Arc<Texts>,
+) -> PoolBuilder {
     let manager =
         Manager::from_config(config, tls.clone(), ManagerConfig { recycling_method: RecyclingMethod::Fast });
     Pool::builder(manager)
@@ -129,9 +136,6 @@ pub(super) fn pool(
         .create_timeout(Some(WAIT))
         .post_create(learn_flavour(texts))
         .pre_recycle(fresh.check())
-        .post_recycle(forget_old_plans())
-        .build()
-        .map_err(|e| Error::Unavailable(e.to_string()))
 }
 
 /// There are as many connections as places, so nobody waits for one here.
@@ -172,9 +176,9 @@ fn learn_flavour(texts: &Arc<Texts>) -> Hook {
 
 /// A plan is made for a table as large as it is at that time. One that was made while it was empty reads all of a
 /// project's rows once it has grown, and the server would keep it: so no plan outlives a short stretch of time.
-fn forget_old_plans() -> Hook {
+pub(super) fn forget_old_plans(kept: Duration) -> Hook {
     let begin = Instant::now();
-    let stretch = move |at: Instant| at.saturating_duration_since(begin).as_millis() / PLANS_KEPT.as_millis();
+    let stretch = move |at: Instant| at.saturating_duration_since(begin).as_millis() / kept.as_millis();
     Hook::async_fn(move |client, metrics| {
         let last_used = metrics.recycled.unwrap_or(metrics.created);
         Box::pin(async move {

@@ -19,31 +19,37 @@ mod connection;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod workers;
 
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Object, Pool};
+use mailwright_core::ids::ProjectNumber;
 use mailwright_tls::ClientTls;
 use scopeguard::ScopeGuard;
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use self::connection::{
-    ALIVE, Freshness, WAIT, cancel, connection, give_up, place, pool, pool_of_slow_reads, roll_back,
-    unreadable, waiting_helps, with_settings,
+    ALIVE, Freshness, cancel, give_up, place, pool, pool_of_slow_reads, roll_back, unreadable, waiting_helps,
+    with_settings,
 };
 use self::transaction::{caught, leaves_doubt, patient, read_within, transact};
+use self::workers::Workers;
 use crate::database::body::{ReadBody, WriteBody};
 use crate::database::dialect::{Dialect, Texts};
 use crate::database::error::{Error, Result, with_causes};
+use crate::database::part::Part;
+use crate::database::pooled::{WAIT, connection};
 use crate::database::slow::{Places, Reader, SlowReads};
-use crate::database::tx::{Rx, Session};
+use crate::database::tx::{At, Rx, Session};
 use crate::database::undone::{Answer, Undone};
 
 pub(crate) use self::apart::Apart;
 pub(crate) use self::transaction::Plans;
+pub(crate) use self::workers::Places as PartsOf;
 
 /// How long a statement may take that is no slow read. The server gives it up before we do.
 const STATEMENT: Duration = Duration::from_secs(50);
@@ -55,6 +61,7 @@ pub(crate) struct Postgres {
     places: Places,
     limits: SlowReads,
     texts: Arc<Texts>,
+    workers: Workers,
     config: Config,
     tls: MakeRustlsConnect,
 }
@@ -72,7 +79,8 @@ impl Postgres {
         let texts = Arc::new(Texts::new(Dialect::Postgres));
         let pool = pool(with_settings(&config, STATEMENT), &tls, for_others, &fresh, &texts)?;
         let slow = pool_of_slow_reads(&config, &tls, for_slow, limits, &fresh, &texts)?;
-        Ok(Self { pool, fresh, slow, places: Places::new(for_slow), limits, texts, config, tls })
+        let workers = Workers::new(&with_settings(&config, STATEMENT), &tls, for_others, &fresh, &texts);
+        Ok(Self { pool, fresh, slow, places: Places::new(for_slow), limits, texts, workers, config, tls })
     }
 
     /// Connects once and looks whether this is a database to work with.
@@ -102,8 +110,46 @@ impl Postgres {
     }
 
     pub(crate) async fn write(&self, plans: Plans, body: WriteBody) -> Result<Answer, Undone> {
-        let client = scopeguard::guard(self.connection().await?, roll_back);
-        let outcome = transact(&client, &self.texts, plans, body).await;
+        self.write_by(self.connection().await?, plans, None, body).await
+    }
+
+    /// Runs a transaction on the server that has a part. Fails with [`Error::Elsewhere`] if it cannot run there.
+    pub(crate) async fn write_at(
+        &self,
+        part: &Part,
+        plans: Plans,
+        body: WriteBody,
+    ) -> Result<Answer, Undone> {
+        let Some(client) = self.workers.connection(&self.pool, &part.server).await else {
+            return Err(Error::Elsewhere.into());
+        };
+        let at = At { part, coordinator: &self.pool };
+        let outcome = self.write_by(client, plans, Some(at), body).await;
+        if part.is_gone() {
+            self.workers.forget();
+        }
+        outcome
+    }
+
+    /// Where projects are, as far as transactions can run there.
+    pub(crate) async fn parts_of(&self, projects: &[ProjectNumber]) -> PartsOf {
+        if self.is_divided() { self.workers.places(&self.pool, projects).await } else { PartsOf::new() }
+    }
+
+    /// The server of a cluster that a project is on, if that is known.
+    pub(crate) fn server_of(&self, project: ProjectNumber) -> Option<i64> {
+        self.workers.server_of(project)
+    }
+
+    async fn write_by(
+        &self,
+        client: Object,
+        plans: Plans,
+        at: Option<At<'_>>,
+        body: WriteBody,
+    ) -> Result<Answer, Undone> {
+        let client = scopeguard::guard(client, roll_back);
+        let outcome = transact(&client, &self.texts, plans, at, body).await;
         let client = ScopeGuard::into_inner(client);
         let failure = outcome.as_ref().err().and_then(Undone::failure);
         if let Some(Error::ReadOnly(_)) = failure {
@@ -122,11 +168,12 @@ impl Postgres {
         *self.fresh.since() = Some(Instant::now());
         self.pool.retain(|_, _| false);
         self.slow.retain(|_, _| false);
+        self.workers.renew();
     }
 
     pub(crate) async fn read(&self, body: ReadBody) -> Result<Answer> {
         let client = scopeguard::guard(self.connection().await?, roll_back);
-        let session = Session::Postgres { client: &client, transaction: None };
+        let session = Session::Postgres { client: &client, transaction: None, at: None };
         let outcome = patient(caught(async { body(&mut Rx::new(session, &self.texts)).await })).await;
         let client = ScopeGuard::into_inner(client);
         if outcome.as_ref().err().is_some_and(leaves_doubt) {
@@ -182,5 +229,6 @@ impl Postgres {
     pub(crate) fn close(&self) {
         self.pool.close();
         self.slow.close();
+        self.workers.close();
     }
 }

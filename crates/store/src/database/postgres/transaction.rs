@@ -3,14 +3,15 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use deadpool_postgres::Object;
+use deadpool_postgres::{ClientWrapper, Object};
 use futures_util::FutureExt;
-use futures_util::future::join;
+use futures_util::future::{join, join3};
 
 use crate::database::body::{ReadBody, WriteBody};
 use crate::database::dialect::Texts;
 use crate::database::error::{Error, Result};
-use crate::database::tx::{Failure, Rx, Session, Tx};
+use crate::database::part::Part;
+use crate::database::tx::{At, Failure, Rx, Session, Tx};
 use crate::database::undone::{Answer, Undone};
 
 /// How long an operation may take before its connection counts as lost.
@@ -53,23 +54,79 @@ impl Plans {
         };
         client.batch_execute(&format!("begin; {plans}{limit}")).await
     }
+
+    /// Begins a transaction on the server of a part, and keeps the part from being moved until it ends. Returns whether
+    /// the part is there.
+    ///
+    /// The lock is that of Citus: it is taken exclusively where the part is, and everywhere else, before the last rows of
+    /// the part are copied, and held until all servers know the new place.
+    async fn begin_at(self, client: &Object, part: &Part) -> Result<bool, tokio_postgres::Error> {
+        // sessions on workers keep their plans, and wait for so long
+        let (plans, wait) = match self {
+            Self::Fresh { wait } => ("; set local plan_cache_mode = auto", wait.unwrap_or(PATIENT)),
+            Self::Kept { wait } => ("", wait),
+        };
+        let limit = if wait == PATIENT {
+            String::new()
+        } else {
+            format!("; set local lock_timeout = {}", wait.as_millis().max(1))
+        };
+        let begin = format!("begin{plans}{limit}");
+        let (number, group) = (&part.number, &part.server.group);
+        let lock = async { client.query(&client.prepare_cached(LOCK).await?, &[number]).await };
+        let look = async { client.query(&client.prepare_cached(LOOK).await?, &[number, group]).await };
+        let (begun, locked, found) = join3(client.batch_execute(&begin), lock, look).await;
+        begun?;
+        locked?;
+        Ok(!found?.is_empty())
+    }
 }
 
+/// Takes the lock that whoever moves a part takes exclusively: 5 is PostgreSQL's number of `ShareLock`.
+const LOCK: &str = "select lock_shard_metadata(5, array[$1::bigint])";
+/// Looks whether a part is on the server that has a number.
+const LOOK: &str = "select 1 from pg_dist_placement where shardid = $1 and groupid = cast($2::bigint as int) and shardstate = 1";
+/// How long transactions on workers wait for what others hold, if they do not say otherwise.
+pub(super) const PATIENT: Duration = Duration::from_millis(250);
+
+/// Prepares what transactions on workers begin with, which has to be sent before what they go on with.
+pub(super) async fn prepare_beginning(client: &ClientWrapper) -> Result<(), tokio_postgres::Error> {
+    let (lock, look) = join(client.prepare_cached(LOCK), client.prepare_cached(LOOK)).await;
+    lock.and(look).map(drop)
+}
+
+/// Runs a transaction; where it is about a part of the tables, on the server of the part.
 pub(super) async fn transact(
     client: &Object,
     texts: &Texts,
     plans: Plans,
+    at: Option<At<'_>>,
     body: WriteBody,
 ) -> Result<Answer, Undone> {
+    // on the server of a part no other takes part in it
+    let is_divided = texts.is_divided() && at.is_none();
     let work = patient(async {
         // on the way together with the body's first statements, before which the server runs it
-        let begin = plans.begin(client, texts.is_divided());
+        let begin = async {
+            match at {
+                Some(At { part, .. }) => plans.begin_at(client, part).await.inspect(|is_there| {
+                    if !is_there {
+                        part.miss();
+                    }
+                }),
+                None => plans.begin(client, is_divided).await.map(|()| true),
+            }
+        };
         let failure = Failure::default();
-        let session = Session::Postgres { client, transaction: Some(&failure) };
+        let session = Session::Postgres { client, transaction: Some(&failure), at };
         let body = caught(async { body(&mut Tx::new(session, texts)).await });
         let (started, outcome) = join(begin, body).await;
-        let started = started.map_err(|error| Error::from(error).into());
-        let outcome = started.and(failure.settle(outcome));
+        let outcome = match started {
+            Err(error) => Err(Error::from(error).into()),
+            // whatever the body met there
+            Ok(false) => Err(Error::Elsewhere.into()),
+            Ok(true) => failure.settle(outcome),
+        };
         if outcome.is_err() {
             let _ = client.batch_execute("rollback").await;
         }
@@ -77,7 +134,7 @@ pub(super) async fn transact(
     });
     let value = work.await?;
     // from here on a failure leaves open whether the change is there
-    match tokio::time::timeout(PATIENCE, commit(client, texts.is_divided())).await {
+    match tokio::time::timeout(PATIENCE, commit(client, is_divided)).await {
         Ok(Ok(())) => Ok(value),
         Ok(Err(error)) => Err(error.into()),
         Err(_) => Err(Error::Unknown("the commit was not answered in time".into()).into()),
@@ -106,7 +163,7 @@ pub(super) async fn read_within(
     let timeout = format!("set statement_timeout = {}", limit.as_millis().max(1));
     // on the way together with the body's first statement, before which the server runs it
     let limited = client.batch_execute(&timeout);
-    let session = Session::Postgres { client, transaction: None };
+    let session = Session::Postgres { client, transaction: None, at: None };
     let body = caught(async { body(&mut Rx::new(session, texts)).await });
     let (limited, outcome) = join(limited, body).await;
     limited.map_err(Error::from).and(outcome)

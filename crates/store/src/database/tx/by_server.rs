@@ -73,6 +73,9 @@ impl Rx<'_> {
         if !self.texts.is_divided() {
             return self.all(sql, args, |r| r.get(0)).await;
         }
+        if !self.session.is_by_project(true) {
+            return Err(self.session.elsewhere());
+        }
         let text = self.texts.text(&sql);
         let left_out = match self.texts.away().left_out(Instant::now()) {
             Some(left_out) => left_out,

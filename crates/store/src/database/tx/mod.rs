@@ -17,5 +17,5 @@ mod write;
 
 pub use self::read::Rx;
 pub use self::row::Row;
-pub(crate) use self::session::{Failure, Session, given_up};
+pub(crate) use self::session::{At, Failure, Session, given_up};
 pub use self::write::Tx;

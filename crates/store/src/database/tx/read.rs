@@ -1,6 +1,7 @@
 //! Statements that only read.
 
 use std::future::ready;
+use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, join};
 use tokio_postgres::types::ToSql;
@@ -11,6 +12,8 @@ use super::session::Session;
 use super::sqlite;
 use crate::database::dialect::{Sql, Texts};
 use crate::database::error::{Error, Result};
+use crate::database::part::Located;
+use crate::database::pooled::connection;
 use crate::database::value::Arg;
 
 /// Lets PostgreSQL scan and hash in this transaction (see `Postgres::open`).
@@ -103,7 +106,7 @@ impl<'c> Rx<'c> {
         scans: bool,
         read: fn(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let text = self.texts.text(&Sql::Built(sql));
+        let text = self.text_here(&Sql::Built(sql))?;
         let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
         let session = &self.session;
         let rows = match session {
@@ -119,13 +122,13 @@ impl<'c> Rx<'c> {
             Session::Postgres { client, .. } if !scans => {
                 session.answer(client.query(&*text, &params).await)?
             }
-            Session::Postgres { client, transaction: Some(_) } => {
+            Session::Postgres { client, transaction: Some(_), .. } => {
                 session.answer(client.batch_execute(SCANS).await)?;
                 let rows = session.answer(client.query(&*text, &params).await)?;
                 session.answer(client.batch_execute(SCANS_NO_MORE).await)?;
                 rows
             }
-            Session::Postgres { client, transaction: None } => {
+            Session::Postgres { client, transaction: None, .. } => {
                 client.batch_execute("begin read only").await?;
                 let (set, rows) = join(client.batch_execute(SCANS), client.query(&*text, &params)).await;
                 client.batch_execute("rollback").await?;
@@ -178,13 +181,14 @@ impl<'c> Rx<'c> {
     }
 
     fn visit<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>], visit: Visit<'f>) -> BoxFuture<'f, Result<()>> {
-        let text = self.texts.text(&sql);
         match &self.session {
-            Session::Sqlite(session) => Box::pin(ready(
-                session.open().and_then(|c| sqlite::visit_query(&c, &text, args, None, visit)),
-            )),
+            Session::Sqlite(session) => {
+                let text = self.texts.text(&sql);
+                let visited = session.open().and_then(|c| sqlite::visit_query(&c, &text, args, None, visit));
+                Box::pin(ready(visited))
+            }
             Session::Postgres { .. } => Box::pin(async move {
-                for row in self.query(&text, args).await? {
+                for row in self.query_where_it_is(&sql, args).await? {
                     visit(&Row::Postgres(&row))?;
                 }
                 Ok(())
@@ -206,7 +210,7 @@ impl<'c> Rx<'c> {
                 let text = self.texts.text(&sql);
                 Box::pin(ready(session.open().and_then(|c| sqlite::visit_each(&c, &text, args, visit))))
             }
-            Session::Postgres { .. } if self.texts.is_divided() => {
+            Session::Postgres { .. } if self.session.is_by_project(self.texts.is_divided()) => {
                 Box::pin(self.visit_by_project(sql, args, visit))
             }
             Session::Postgres { .. } => self.visit(sql, args, visit),
@@ -221,6 +225,39 @@ impl<'c> Rx<'c> {
             }
         }
         Ok(())
+    }
+
+    /// The text of a statement, and where it runs.
+    fn locate(&self, sql: &Sql) -> Located {
+        let Session::Postgres { at: Some(at), .. } = &self.session else {
+            return Located::Here(self.texts.text(sql));
+        };
+        let located = at.part.locate(self.texts, sql);
+        if located == Located::Elsewhere {
+            tracing::debug!(?sql, "a statement cannot run on the server of a part");
+        }
+        located
+    }
+
+    /// The text of a statement that has to run on this session.
+    pub(super) fn text_here(&self, sql: &Sql) -> Result<Arc<str>> {
+        match self.locate(sql) {
+            Located::Here(text) => Ok(text),
+            Located::Coordinator(_) | Located::Elsewhere => Err(self.session.elsewhere()),
+        }
+    }
+
+    async fn query_where_it_is(&self, sql: &Sql, args: &[Arg<'_>]) -> Result<Vec<tokio_postgres::Row>> {
+        match (self.locate(sql), &self.session) {
+            (Located::Here(text), _) => self.query(&text, args).await,
+            (Located::Coordinator(text), Session::Postgres { at: Some(at), .. }) => {
+                // the rows are of a moment within the transaction, as those of each of its statements are
+                let client = connection(at.coordinator).await?;
+                let session = Session::Postgres { client: &client, transaction: None, at: None };
+                Rx::new(session, self.texts).query(&text, args).await
+            }
+            _ => Err(self.session.elsewhere()),
+        }
     }
 
     pub(super) async fn query(&self, text: &str, args: &[Arg<'_>]) -> Result<Vec<tokio_postgres::Row>> {

@@ -2,7 +2,10 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use deadpool_postgres::Pool;
+
 use crate::database::error::{Error, Result};
+use crate::database::part::Part;
 use crate::database::undone::Undone;
 
 /// The connection that statements go to: the one place that distinguishes the engines at run time.
@@ -12,12 +15,36 @@ pub(crate) enum Session<'c> {
         client: &'c deadpool_postgres::ClientWrapper,
         /// What its transaction failed by, if it is a [`Tx`](super::Tx)'s.
         transaction: Option<&'c Failure>,
+        /// The part that its transaction is about, if it is one on the server of a part.
+        at: Option<At<'c>>,
     },
+}
+
+/// Where a transaction runs that is about one part of the tables.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'c> {
+    /// The part.
+    pub(crate) part: &'c Part,
+    /// Where the tables of the instance are read.
+    pub(crate) coordinator: &'c Pool,
 }
 
 impl<'c> Session<'c> {
     pub(crate) fn sqlite(connection: &'c mut rusqlite::Connection, in_transaction: bool) -> Self {
         Self::Sqlite(SqliteSession { connection: Mutex::new(connection), in_transaction })
+    }
+
+    /// Whether statements have to be split by project, given whether the tables are divided.
+    pub(super) fn is_by_project(&self, is_divided: bool) -> bool {
+        is_divided && matches!(self, Self::Postgres { at: None, .. })
+    }
+
+    /// The error of a statement that cannot run in a transaction on the server of a part, which fails by it.
+    pub(super) fn elsewhere(&self) -> Error {
+        if let Self::Postgres { transaction: Some(failure), .. } = self {
+            failure.0.get_or_init(|| Error::Elsewhere);
+        }
+        Error::Elsewhere
     }
 
     /// What PostgreSQL answered.

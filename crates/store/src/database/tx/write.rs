@@ -4,6 +4,7 @@ use std::future::ready;
 use std::ops::{Deref, DerefMut};
 
 use futures_util::future::BoxFuture;
+use mailwright_core::ids::ProjectNumber;
 use tokio_postgres::types::ToSql;
 
 use super::by_project::by_project;
@@ -13,6 +14,12 @@ use super::sqlite;
 use crate::database::dialect::{Sql, Texts, is_counted};
 use crate::database::error::{Error, Result};
 use crate::database::value::Arg;
+
+/// Waits for a lock that is on no row.
+const HOLD: &str = "select pg_advisory_xact_lock($1)";
+/// The same where the rows of a project are.
+const HOLD_OF: &str =
+    "select pg_advisory_xact_lock($2) from (select count(*) from topics where project_id = $1) as there";
 
 /// A transaction. It is committed when its body returns `Ok`, and leaves nothing behind otherwise.
 pub struct Tx<'c>(Rx<'c>);
@@ -67,12 +74,14 @@ impl<'c> Tx<'c> {
     }
 
     fn run<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>]) -> BoxFuture<'f, Result<u64>> {
-        let text = self.0.texts.text(&sql);
         match &self.0.session {
             Session::Sqlite(session) => {
+                let text = self.0.texts.text(&sql);
                 Box::pin(ready(session.open().and_then(|c| sqlite::execute(&c, &text, args))))
             }
-            Session::Postgres { .. } => Box::pin(async move { self.run_on_server(&text, args).await }),
+            Session::Postgres { .. } => {
+                Box::pin(async move { self.run_on_server(&self.0.text_here(&sql)?, args).await })
+            }
         }
     }
 
@@ -95,7 +104,9 @@ impl<'c> Tx<'c> {
                 let rows = 0..sqlite::row_count(args);
                 Box::pin(ready(session.open().and_then(|c| sqlite::run_each(&c, &text, args, rows))))
             }
-            Session::Postgres { .. } if self.0.texts.is_divided() => Box::pin(self.run_by_project(sql, args)),
+            Session::Postgres { .. } if self.session.is_by_project(self.0.texts.is_divided()) => {
+                Box::pin(self.run_by_project(sql, args))
+            }
             Session::Postgres { .. } => self.run(sql, args),
         }
     }
@@ -125,7 +136,15 @@ impl<'c> Tx<'c> {
         if let Session::Sqlite(_) = self.0.session {
             return Ok(());
         }
-        self.all("select pg_advisory_xact_lock($1)", &[key.into()], |_| Ok(())).await.map(drop)
+        self.all(HOLD, &[key.into()], |_| Ok(())).await.map(drop)
+    }
+
+    /// The same for a key of a project, which is held on the server that has the project.
+    pub(crate) async fn hold_of(&self, project: ProjectNumber, key: i64) -> Result<()> {
+        if !self.session.is_by_project(self.0.texts.is_divided()) {
+            return self.hold(key).await;
+        }
+        self.all(HOLD_OF, &[project.into(), key.into()], |_| Ok(())).await.map(drop)
     }
 
     /// Keeps PostgreSQL in this transaction from reading a whole queue and sorting it to find its first rows: it takes

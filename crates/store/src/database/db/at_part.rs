@@ -1,0 +1,69 @@
+//! Transactions that run on the server of a cluster that has the rows of their projects.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use mailwright_core::ids::ProjectNumber;
+
+use super::{BRIEFLY, Db, Engine};
+use crate::database::body::{write_body, written};
+use crate::database::error::{Error, Result};
+use crate::database::part::Part;
+use crate::database::postgres::{PartsOf, Plans};
+use crate::database::sqlite::WriteKind::Interactive;
+use crate::database::tx::Tx;
+use crate::database::undone::{Refusal, Undone};
+
+impl Db {
+    /// The server of a cluster that a project is on, if that is known.
+    pub(crate) fn server_of(&self, project: ProjectNumber) -> Option<i64> {
+        let Engine::Postgres(engine) = &*self.engine else { return None };
+        engine.server_of(project)
+    }
+
+    /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key. They wait for what other
+    /// transactions hold for `wait` at most, and fail with [`Error::Contention`] then.
+    ///
+    /// If all rows are of one part of divided tables, it runs on the server of that part, and fails with
+    /// [`Error::Elsewhere`] if it cannot run there.
+    pub(crate) async fn write_group<T, F>(&self, wait: Duration, part: Option<&Part>, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        let (plans, body) = (Plans::Kept { wait }, write_body(body));
+        written(match (&*self.engine, part) {
+            (Engine::Postgres(engine), Some(part)) => {
+                self.noting_refusal(engine.write_at(part, plans, body).await)
+            }
+            _ => self.transact(Interactive, plans, body).await,
+        })
+    }
+
+    /// The parts of divided tables that projects are in, as far as groups of writes can be sent to them.
+    pub(crate) async fn parts_of(&self, projects: &[ProjectNumber]) -> PartsOf {
+        match &*self.engine {
+            Engine::Sqlite(_) => PartsOf::new(),
+            Engine::Postgres(engine) => engine.parts_of(projects).await,
+        }
+    }
+
+    /// Like [`Db::try_write`] for rows of one project.
+    pub async fn try_write_of<T, E, F>(&self, project: ProjectNumber, body: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Refusal,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
+    {
+        if let Engine::Postgres(engine) = &*self.engine
+            && let Some(part) = engine.parts_of(&[project]).await.remove(&project)
+        {
+            let plans = Plans::Fresh { wait: Some(BRIEFLY) };
+            let outcome = self.noting_refusal(engine.write_at(&part, plans, write_body(body.clone())).await);
+            if !matches!(outcome, Err(Undone::Failed(Error::Elsewhere))) {
+                return written(outcome);
+            }
+        }
+        self.try_write(body).await
+    }
+}

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::Mutex;
-use tokio_postgres::{Client, Error, SimpleQueryMessage};
+use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
 
 use crate::empty_database::apart;
 use crate::postgres_server::{Server, connected, divides};
@@ -90,9 +90,33 @@ impl Database {
     pub(crate) async fn hold(&self, statements: &str) -> Held {
         let client = self.connect().await;
         let waiting = if divides(&client).await { WAITING_IN_CLUSTER } else { WAITING };
-        let statements = format!("begin; {statements}");
-        client.batch_execute(&statements).await.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
-        Held { client, waiting }
+        Held { clients: vec![begun(client, statements).await], waiting }
+    }
+
+    /// Keeps a table from being written, by a transaction that stays open; where it is divided, by one on each server that
+    /// has parts of it.
+    pub(crate) async fn hold_table(&self, table: &str) -> Held {
+        if !divides(&self.connect().await).await {
+            return self.hold(&format!("lock table {table} in exclusive mode")).await;
+        }
+        let parts = format!(
+            "select n.nodename, n.nodeport, string_agg(shard_name(s.logicalrelid, s.shardid), ', ') from pg_dist_shard s \
+             join pg_dist_placement p on p.shardid = s.shardid join pg_dist_node n on n.groupid = p.groupid \
+             where s.logicalrelid = '{table}'::regclass group by 1, 2"
+        );
+        let mut clients = Vec::new();
+        for row in self.ask(&parts).await.unwrap() {
+            let mut config = Config::new();
+            config.host(&row[0]).port(row[1].parse().unwrap()).dbname(&self.name);
+            config.user(self.server.config().get_user().unwrap());
+            // Citus keeps others from parts
+            let lock = format!(
+                "set local citus.enable_manual_changes_to_shards = on; lock table {} in exclusive mode",
+                row[2]
+            );
+            clients.push(begun(connected(&config).await, &lock).await);
+        }
+        Held { clients, waiting: WAITING }
     }
 
     /// Every row of every table, as text.
@@ -149,6 +173,21 @@ impl Database {
         run(command).await;
     }
 
+    /// The other servers of a cluster: their numbers, and `host:port` of each.
+    pub(crate) async fn workers(&self) -> Vec<(String, String)> {
+        if !divides(&self.connect().await).await {
+            return Vec::new();
+        }
+        let query = "select nodeid, nodename || ':' || nodeport from pg_dist_node where groupid <> 0";
+        let rows = self.ask(query).await.unwrap();
+        rows.into_iter().map(|mut row| (row.remove(0), row.remove(0))).collect()
+    }
+
+    /// Has a server of a cluster be known under a port of 127.0.0.1, in this database alone.
+    pub(crate) async fn rename_worker(&self, number: &str, port: u16) {
+        self.ask(&format!("select citus_update_node({number}, '127.0.0.1', {port})")).await.unwrap();
+    }
+
     /// `host:port` of the server.
     pub(crate) fn address(&self) -> String {
         self.server.address()
@@ -165,16 +204,24 @@ async fn run(mut command: Command) {
 /// The statements that wait for what the session that asks holds.
 const WAITING: &str = "select pid, query_start::text from pg_stat_activity \
                        where pg_backend_pid() = any(pg_blocking_pids(pid))";
-/// The same where tables are divided: it is a worker that they wait on, for the session of ours that it serves.
+/// The same where tables are divided: it is a worker that they wait on, for the session of ours that it serves. Those that wait
+/// are sessions on the coordinator or on a worker.
 const WAITING_IN_CLUSTER: &str = "select a.pid, a.query_start::text from citus_internal.global_blocked_processes() b \
-                                  join pg_stat_activity a on a.pid = b.waiting_global_pid % 10000000000 \
+                                  join citus_stat_activity a on a.global_pid = b.waiting_global_pid and not a.is_worker_query \
                                   where b.blocking_global_pid = citus_backend_gpid()";
 
-/// A transaction that is rolled back when this is dropped.
+/// A session in a transaction that has run statements.
+async fn begun(client: Client, statements: &str) -> Client {
+    let statements = format!("begin; {statements}");
+    client.batch_execute(&statements).await.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
+    client
+}
+
+/// Transactions that are rolled back when this is dropped.
 #[derive(Debug)]
 #[must_use = "it is rolled back at once"]
 pub struct Held {
-    client: Client,
+    clients: Vec<Client>,
     waiting: &'static str,
 }
 
@@ -184,10 +231,12 @@ impl Held {
         let (since, mut seen) = (Instant::now(), HashSet::new());
         while seen.len() < statements {
             assert!(since.elapsed() < Duration::from_secs(30), "only {} waited", seen.len());
-            // otherwise a transaction sees the same all the time
-            self.client.batch_execute("select pg_stat_clear_snapshot()").await.unwrap();
-            for row in self.client.query(self.waiting, &[]).await.unwrap() {
-                seen.insert((row.get::<_, i32>(0), row.get::<_, String>(1)));
+            for (server, client) in self.clients.iter().enumerate() {
+                // otherwise a transaction sees the same all the time
+                client.batch_execute("select pg_stat_clear_snapshot()").await.unwrap();
+                for row in client.query(self.waiting, &[]).await.unwrap() {
+                    seen.insert((server, row.get::<_, i32>(0), row.get::<_, String>(1)));
+                }
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -38,6 +38,7 @@ mod app;
 pub mod chromium;
 mod clock;
 mod database;
+pub mod database_proxy;
 pub mod disk;
 pub mod dns;
 mod empty_database;

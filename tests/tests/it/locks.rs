@@ -12,7 +12,7 @@ async fn who_meets_another_transaction_is_tried_again() {
     // the contacts of a project with one are noted in the statement before the one that waits
     app.post("/segments").json(&pro()).send().await.assert_status(201);
 
-    let held = app.hold("lock table counters in exclusive mode").await;
+    let held = app.hold_table("counters").await;
     let requests = async {
         let contact = json!({"email": "contact@example.com"});
         tokio::join!(

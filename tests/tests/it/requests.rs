@@ -321,7 +321,7 @@ both_engines! {
 #[tokio::test]
 async fn nobody_waits_for_a_log_that_cannot_be_written() {
     let app = builder(Engine::Postgres, "0").start().await;
-    let held = app.hold("lock table request_log in exclusive mode").await;
+    let held = app.hold_table("request_log").await;
     for _ in 0..5 {
         fail(&app).await;
     }

@@ -154,7 +154,7 @@ impl Delivery {
                 Paused { claim, by, until, why: why.into() }
             })
             .collect();
-        for part in self.parts(paused, BATCH, |paused| paused.claim.project) {
+        for (_, part) in self.parts(paused, BATCH, |paused| paused.claim.project) {
             let written = self.app.0.db.write(body!(async |tx| store::pause(tx, &part, now).await)).await;
             if let Err(error) = written {
                 tracing::warn!(%error, "claims could not be given back, their leases will end");

@@ -257,10 +257,14 @@ fn gathering(connections: usize) -> Gathering {
 async fn heartbeat(delivery: Arc<Delivery>) {
     let lease = delivery.app.settings().delivery.lease;
     while delivery.tasks.pause(lease / 4).await || !delivery.held.all().is_empty() {
-        for part in delivery.parts(delivery.held.all(), parking::MOST, |claim| claim.project) {
+        for (project, part) in delivery.parts(delivery.held.all(), parking::MOST, |claim| claim.project) {
             let until = delivery.lease_until();
-            let extended =
-                delivery.app.0.db.write(body!(async |tx| email::extend(tx, &part, until).await)).await;
+            let extended = delivery
+                .app
+                .0
+                .db
+                .write_of(project, body!(async |tx| email::extend(tx, &part, until).await))
+                .await;
             if let Err(error) = extended {
                 tracing::warn!(%error, "leases could not be extended");
             }
@@ -302,14 +306,17 @@ impl Delivery {
         for mail in &mails {
             self.done_with(mail.id);
         }
-        for part in self.parts(mails, parking::MOST, |mail| mail.project) {
+        for (project, part) in self.parts(mails, parking::MOST, |mail| mail.project) {
             let why = why.clone();
-            let given_back = self.app.0.db.write(body!(async |tx| {
-                match &why {
-                    None => email::release(tx, &part, due_at).await,
-                    Some(why) => email::hold(tx, &part, due_at, why).await,
-                }
-            }));
+            let given_back = self.app.0.db.write_of(
+                project,
+                body!(async |tx| {
+                    match &why {
+                        None => email::release(tx, &part, due_at).await,
+                        Some(why) => email::hold(tx, &part, due_at, why).await,
+                    }
+                }),
+            );
             if let Err(error) = given_back.await {
                 tracing::warn!(%error, "claims could not be given back, their leases will end");
             }
@@ -320,7 +327,10 @@ impl Delivery {
     async fn postpone(&self, mail: &Claimed, wait: Duration, error: &str) {
         let given_back = self.insist(mail.id, || {
             let (claim, now, error) = (self.held.current(claim_ref(mail)), self.now(), error.to_owned());
-            self.app.0.db.write(body!(async |tx| email::postpone(tx, claim, wait, &error, now).await))
+            self.app
+                .0
+                .db
+                .write_of(mail.project, body!(async |tx| email::postpone(tx, claim, wait, &error, now).await))
         });
         if given_back.await.is_some() {
             self.app.metrics().delivery("held");

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mailwright_core::email::Lane;
 use mailwright_core::email::Reason;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
@@ -41,27 +42,33 @@ impl Delivery {
                 parked.push(Parked { claim, due_at, waits, why: Arc::clone(&why) });
             }
         }
-        for part in self.parts(parked, MOST, |parked| parked.claim.project) {
-            let written = self.app.0.db.write(body!(async |tx| email::park(tx, &part).await)).await;
+        for (project, part) in self.parts(parked, MOST, |parked| parked.claim.project) {
+            let written =
+                self.app.0.db.write_of(project, body!(async |tx| email::park(tx, &part).await)).await;
             if let Err(error) = written {
                 tracing::warn!(%error, "claims could not be given back, their leases will end");
             }
         }
+        // there is room for others, and the next look may be far away
+        for lane in Lane::ALL {
+            self.app.0.delivery.dispatcher.waker(lane).wake();
+        }
     }
 
-    /// What one transaction each stores of mails: so many rows at most. Where the tables are divided, they are of one
-    /// project, so that a server that is away costs its own projects alone.
+    /// What one transaction each stores of mails: so many rows at most, with the project of the first. Where the tables are
+    /// divided, they all are of that project, so that a server that is away costs its own projects alone.
     pub(super) fn parts<T: Clone>(
         &self,
         mut rows: Vec<T>,
         most: usize,
         project: impl Fn(&T) -> ProjectNumber,
-    ) -> Vec<Vec<T>> {
-        if !self.app.0.db.is_divided() {
-            return rows.chunks(most).map(<[T]>::to_vec).collect();
+    ) -> Vec<(ProjectNumber, Vec<T>)> {
+        let is_divided = self.app.0.db.is_divided();
+        if is_divided {
+            rows.sort_by_key(&project);
         }
-        rows.sort_by_key(&project);
-        let of_one = rows.chunk_by(|a, b| project(a) == project(b));
-        of_one.flat_map(|rows| rows.chunks(most)).map(<[T]>::to_vec).collect()
+        let together = rows.chunk_by(|a, b| !is_divided || project(a) == project(b));
+        let part = |rows: &[T]| Some((project(rows.first()?), rows.to_vec()));
+        together.flat_map(|rows| rows.chunks(most)).filter_map(part).collect()
     }
 }

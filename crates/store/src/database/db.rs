@@ -29,6 +29,7 @@ use tokio::time::Instant;
 
 use crate::body;
 use crate::database::body::{ReadBody, WriteBody, answered, read_body, write_body, written};
+use crate::database::detours::Detours;
 use crate::database::error::{Error, Result};
 use crate::database::held_up::HeldUp;
 use crate::database::location::Location;
@@ -83,6 +84,7 @@ pub struct Db {
     metrics: StoreMetrics,
     large: Arc<Semaphore>,
     held_up: Arc<HeldUp>,
+    detours: Arc<Detours>,
     /// The last write whose result is known was refused because the disk is full or the database is read-only.
     refuses_writes: Arc<AtomicBool>,
 }
@@ -111,7 +113,8 @@ impl Db {
         let at_once = if matches!(engine, Engine::Sqlite(_)) { 1 } else { large_at_once() };
         let large = Arc::new(Semaphore::new(at_once));
         let held_up = Arc::new(HeldUp::new(location));
-        Ok(Self { engine: Arc::new(engine), metrics, large, held_up, refuses_writes: Arc::default() })
+        let (engine, detours, refuses_writes) = (Arc::new(engine), Arc::default(), Arc::default());
+        Ok(Self { engine, metrics, large, held_up, detours, refuses_writes })
     }
 
     /// Whether other processes may share the data: whether it is PostgreSQL.

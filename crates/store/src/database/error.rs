@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use mailwright_core::excess::Excess;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 
 /// The most conditions of one query, those of segments it refers to included: databases bound the length of a query.
 pub const MAX_COMPILED: usize = 2_000;
@@ -60,9 +60,12 @@ pub enum Error {
     /// Another transaction got in the way; the same call can be made again at once.
     #[error("another transaction got in the way: {0}")]
     Contention(String),
-    /// The transaction cannot run on the server that has the rows of its projects; it can on the coordinator.
+    /// A statement cannot run on the server that has the rows of its projects; it can on the coordinator.
     #[error("the transaction has to run on the coordinator")]
     Elsewhere,
+    /// A part of divided tables is not where it was, or its server cannot be reached; the coordinator may know more.
+    #[error("a part of the tables is not where it was")]
+    NoPart,
     /// An earlier statement of the transaction failed. The transaction ends with the error of that statement.
     #[error("an earlier statement of the transaction failed")]
     Aborted,
@@ -188,6 +191,11 @@ impl Error {
         Self::Panicked(text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default())
     }
 
+    /// Whether a statement named a table that is not there (`42P01`).
+    pub(crate) fn is_of_missing_table(&self) -> bool {
+        matches!(self, Self::Statement(text) if text.ends_with("(42P01)"))
+    }
+
     /// Whether this is a conflict on the unique key of `table` that ends with `column`.
     pub fn is_conflict_on(&self, table: &str, column: &str) -> bool {
         // differs between the engines because SQLite names the columns and PostgreSQL the constraint
@@ -215,10 +223,16 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
+impl From<&DbError> for Error {
+    fn from(answer: &DbError) -> Self {
+        Self::of_answer(answer.code(), answer.message(), answer.constraint())
+    }
+}
+
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
-        if let Some(db) = error.as_db_error() {
-            return Self::of_answer(db.code(), db.message(), db.constraint());
+        if let Some(answer) = error.as_db_error() {
+            return Self::from(answer);
         }
         let is_of_network = std::error::Error::source(&error)
             .is_some_and(<dyn std::error::Error + 'static>::is::<std::io::Error>);

@@ -12,6 +12,7 @@ pub mod clock;
 pub mod cluster;
 pub(crate) mod coalesce;
 pub(crate) mod db;
+pub(crate) mod detours;
 pub mod dialect;
 pub(crate) mod error;
 pub(crate) mod held_up;

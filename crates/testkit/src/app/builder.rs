@@ -8,9 +8,10 @@ use super::{App, Project};
 use crate::Engine;
 use crate::clock::MovedClock;
 use crate::database::Database;
+use crate::database_proxy::DatabaseProxy;
 use crate::dns::FakeDns;
 use crate::http::{Client, Heard};
-use crate::net::{TcpProxy, free_port};
+use crate::net::free_port;
 use crate::prepared;
 
 /// How a server is to be started.
@@ -140,8 +141,8 @@ impl AppBuilder {
                 } else {
                     Database::create(&binary).await
                 };
-                let proxy = if self.proxied { Some(TcpProxy::start(database.address()).await) } else { None };
-                let url = database.url(proxy.as_ref().map(TcpProxy::port));
+                let proxy = if self.proxied { Some(DatabaseProxy::start(&database).await) } else { None };
+                let url = database.url(proxy.as_ref().map(DatabaseProxy::port));
                 env.push(("MAILWRIGHT_DATABASE_URL".to_owned(), url));
                 // a process of the server for each costs more than most tests
                 env.push(("MAILWRIGHT_DATABASE_CONNECTIONS".to_owned(), "6".to_owned()));

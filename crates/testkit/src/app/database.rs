@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 
 use crate::Engine;
 use crate::database::Held;
-use crate::net::TcpProxy;
+use crate::database_proxy::DatabaseProxy;
 use crate::rows::{self, Rows};
 
 use super::{App, PATIENCE};
@@ -91,8 +91,13 @@ impl App {
         self.database.as_ref().expect("PostgreSQL").hold(statements).await
     }
 
+    /// Has transactions on PostgreSQL keep a table from being written.
+    pub async fn hold_table(&self, table: &str) -> Held {
+        self.database.as_ref().expect("PostgreSQL").hold_table(table).await
+    }
+
     /// The proxy asked for with [`AppBuilder::database_proxy`](super::AppBuilder::database_proxy).
-    pub fn database_proxy(&self) -> &TcpProxy {
+    pub fn database_proxy(&self) -> &DatabaseProxy {
         self.proxy.as_ref().expect("the server was not started with `database_proxy()`")
     }
 

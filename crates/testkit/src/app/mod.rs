@@ -17,8 +17,8 @@ use tempfile::TempDir;
 
 use crate::Engine;
 use crate::database::Database;
+use crate::database_proxy::DatabaseProxy;
 use crate::http::Client;
-use crate::net::TcpProxy;
 
 pub use self::builder::AppBuilder;
 use self::process::Server;
@@ -40,7 +40,7 @@ pub struct App {
     client: Client,
     base_url: String,
     project: Project,
-    proxy: Option<Arc<TcpProxy>>,
+    proxy: Option<Arc<DatabaseProxy>>,
     database: Option<Arc<Database>>,
     temp: Arc<TempDir>,
 }

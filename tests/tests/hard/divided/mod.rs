@@ -6,17 +6,20 @@
 
 mod addresses;
 mod away;
+mod isolated;
 mod moved;
 mod phases;
 mod sending;
 mod unreached;
 
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
-use mailwright_testkit::{App, AppBuilder, Engine, Project};
+use mailwright_testkit::{App, AppBuilder, Engine, Project, json};
 use std::time::Duration;
 
 /// Connections to the receiving server.
 const CONNECTIONS: usize = 8;
+/// Events that are tracked one after the other.
+const EVENTS: usize = 10;
 /// Projects that are made at most until two are on different servers.
 const TRIES: usize = 16;
 
@@ -90,4 +93,14 @@ async fn on_two_workers(app: &App) -> [Placed; 2] {
         }
     }
     panic!("{TRIES} projects are on one server: does the cluster have two that hold parts?");
+}
+
+/// Tracks events of a project, each of which has to be acknowledged.
+async fn track(app: &App, placed: &Placed, event: &str) {
+    for number in 0..EVENTS {
+        let body = json!({"email": format!("visitor{number}@example.com"), "event": event});
+        let request = app.request("POST", "/v1/track").bearer(&placed.project.public_key);
+        let answer = request.json(&body).send().await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
 }

@@ -1,15 +1,13 @@
 //! A worker that the coordinator reaches and the program does not: what is written about its projects goes through the
 //! coordinator, until the program reaches it.
 
-use mailwright_testkit::{App, Engine, json};
+use mailwright_testkit::{App, Engine};
 
 use super::away::put_proxy_before;
-use super::{Placed, ask, on_two_workers};
+use super::{EVENTS, ask, on_two_workers, track};
 
 /// What our sessions say when they begin, and those of the coordinator do not.
 const OURS: &str = "application_name\0mailwright\0";
-/// Events that are tracked one after the other.
-const EVENTS: usize = 10;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a cluster of Citus: make test-citus"]
@@ -44,15 +42,6 @@ async fn what_cannot_be_sent_to_a_worker_goes_through_the_coordinator() {
             2 * EVENTS
         );
         assert_eq!(ask(&app, &query).await.len(), 1, "events were lost");
-    }
-}
-
-async fn track(app: &App, placed: &Placed, event: &str) {
-    for number in 0..EVENTS {
-        let body = json!({"email": format!("visitor{number}@example.com"), "event": event});
-        let answer =
-            app.request("POST", "/v1/track").bearer(&placed.project.public_key).json(&body).send().await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
     }
 }
 

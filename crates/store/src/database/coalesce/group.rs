@@ -9,7 +9,7 @@ use futures_util::stream::{self, StreamExt};
 use mailwright_core::ids::ProjectNumber;
 use tokio::time::Instant;
 
-use super::call::Call;
+use super::call::{Call, Load};
 use crate::body;
 use crate::database::db::Db;
 use crate::database::error::{Error, Result};
@@ -46,6 +46,16 @@ impl<O, R> Clone for Body<O, R> {
 
 impl<O, R> Copy for Body<O, R> {}
 
+impl<O, R> Body<O, R> {
+    /// What tells it from others.
+    fn address(self) -> usize {
+        match self {
+            Self::Write(body) => body as usize,
+            Self::Read(body) => body as usize,
+        }
+    }
+}
+
 /// Runs a group and answers its callers. Returns the calls that met what another transaction holds and are to be tried
 /// again, in their order: nothing of them was done.
 pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
@@ -54,7 +64,7 @@ pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
     wait: Duration,
     body: Body<O, R>,
 ) -> Vec<Call<O, R>> {
-    let places = if matches!(body, Body::Write(_)) { places(db, &calls).await } else { PartsOf::new() };
+    let places = places(db, &calls, body).await;
     // what one transaction takes stands together
     calls.sort_by_key(|call| (places.get(&call.project()).map(|part| part.number), call.project()));
     let projects: Vec<_> = calls.iter().map(Call::project).collect();
@@ -82,14 +92,17 @@ pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
     held_up
 }
 
-/// The parts of divided tables that the projects of operations are in.
-async fn places<O, R>(db: &Db, calls: &[Call<O, R>]) -> PartsOf {
-    if !db.is_divided() {
+/// The parts of divided tables that the projects of operations are in, as far as the body can run there.
+async fn places<O, R>(db: &Db, calls: &[Call<O, R>], body: Body<O, R>) -> PartsOf {
+    if !db.is_divided() || matches!(body, Body::Read(_)) {
         return PartsOf::new();
     }
     let mut projects: Vec<_> = calls.iter().map(Call::project).collect();
     projects.sort_unstable();
     projects.dedup();
+    projects.retain(|project| {
+        *project != Load::SMALL.project && !db.detours().is_noted(body.address(), *project)
+    });
     db.parts_of(&projects).await
 }
 
@@ -122,23 +135,23 @@ async fn run_parts<O: Send + Sync + 'static, R: Send + 'static>(
 /// Runs a part of a group, sorted by project. When it fails for a reason that may lie in one of its operations, runs each by
 /// itself, so that an error of one caller does not fail the others. When it meets what another transaction holds, runs
 /// each project's operations by themselves. A group that is too much together is cut into halves. What cannot run on the
-/// server of its part runs on the coordinator, project by project.
+/// server of its part is tried there project by project, and runs on the coordinator if it still cannot.
 pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: &Arc<Vec<O>>,
     projects: &[ProjectNumber],
-    mut place: Option<&Part>,
+    place: Option<&Part>,
     whole: Range<usize>,
     wait: Duration,
     body: Body<O, R>,
 ) -> Vec<Result<R>> {
     let count = whole.len();
     let mut results = Vec::with_capacity(count);
-    // parts that wait, the next one last
-    let mut parts = vec![whole];
+    // parts that wait, the next one last, and where they run
+    let mut parts = vec![(whole, place)];
     // the last project that was held up: its further operations come after those that were
     let mut held_up: Option<(ProjectNumber, Error)> = None;
-    while let Some(part) = parts.pop() {
+    while let Some((part, place)) = parts.pop() {
         let of_projects = by_project(projects, &part);
         let before = held_up.as_ref().filter(|(project, _)| *project == projects[part.start]);
         let outcome = if let Some((_, error)) = before {
@@ -147,6 +160,7 @@ pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
             let wait = if part.len() == count { wait } else { BRIEFLY };
             attempt(db, operations, part.clone(), place, body, wait).await
         };
+        let apart = |ranges: Vec<Range<usize>>| ranges.into_iter().rev().map(move |range| (range, place));
         match outcome {
             Ok(done) if done.len() == part.len() => results.extend(done.into_iter().map(Ok)),
             Ok(_) => {
@@ -160,12 +174,15 @@ pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
                 results.resize_with(count, || Err(lost.clone()));
                 break;
             }
-            Err(Error::Elsewhere) if place.is_some() => {
-                place = None;
-                parts.extend(of_projects.into_iter().rev());
+            Err(Error::Elsewhere) if of_projects.len() == 1 && place.is_some() => {
+                db.detours().note(body.address(), projects[part.start]);
+                parts.push((part, None));
             }
-            Err(Error::Contention(_)) if of_projects.len() > 1 => {
-                parts.extend(of_projects.into_iter().rev());
+            Err(Error::NoPart) if place.is_some() => {
+                parts.extend(of_projects.into_iter().rev().map(|range| (range, None)));
+            }
+            Err(Error::Contention(_) | Error::Elsewhere) if of_projects.len() > 1 => {
+                parts.extend(apart(of_projects));
             }
             Err(error @ Error::Contention(_)) => {
                 tracing::debug!(%error, operations = part.len(), "operations of a project met another transaction");
@@ -175,11 +192,11 @@ pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
             Err(error) if part.len() == 1 => results.push(Err(error)),
             Err(Error::Excess(_)) => {
                 let middle = part.start + part.len() / 2;
-                parts.extend([middle..part.end, part.start..middle]);
+                parts.extend(apart(vec![part.start..middle, middle..part.end]));
             }
             Err(error) => {
                 tracing::warn!(%error, operations = part.len(), "a group failed, running each operation by itself");
-                parts.extend(part.rev().map(|index| index..index + 1));
+                parts.extend(apart(part.map(|index| index..index + 1).collect()));
             }
         }
     }
@@ -220,6 +237,7 @@ fn is_of_all(error: &Error) -> bool {
         | Error::Crowded(_)
         | Error::Contention(_)
         | Error::Elsewhere
+        | Error::NoPart
         | Error::Aborted
         | Error::Conflict(_)
         | Error::NotFound

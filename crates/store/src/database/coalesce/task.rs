@@ -141,7 +141,7 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
     }
 
     /// Runs an operation together with the others that wait. Operations with the same `route` run in the order given
-    /// and never against each other.
+    /// and never against each other, unless the place of their project changes meanwhile.
     pub async fn call(&self, route: u64, operation: O) -> Result<R> {
         self.call_sized(route, Load::SMALL, operation).await
     }

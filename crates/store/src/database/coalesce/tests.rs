@@ -265,7 +265,8 @@ async fn a_project_that_is_held_up_keeps_no_other_waiting() {
     let database = Database::create("coalesce");
     let db = database.open();
     // on a cluster the lock of names is taken where the rows of topics are
-    let tables = "create table done (project_id {int} not null); create table topics (project_id {int} not null)";
+    let tables =
+        "create table done (project_id {int} not null); create table topics (project_id {int} not null)";
     let create = db.write(body!(async |tx| tx.script(tables).await));
     create.await.unwrap();
     let (begun, has_lock) = oneshot::channel();

@@ -6,15 +6,21 @@ use futures_util::future::BoxFuture;
 use mailwright_core::ids::ProjectNumber;
 
 use super::{BRIEFLY, Db, Engine};
-use crate::database::body::{write_body, written};
+use crate::database::body::{WriteBody, write_body, written};
+use crate::database::detours::Detours;
 use crate::database::error::{Error, Result};
 use crate::database::part::Part;
 use crate::database::postgres::{PartsOf, Plans};
 use crate::database::sqlite::WriteKind::Interactive;
 use crate::database::tx::Tx;
-use crate::database::undone::{Refusal, Undone};
+use crate::database::undone::{Answer, Refusal, Undone};
 
 impl Db {
+    /// The groups that are not sent to the servers of their projects.
+    pub(crate) fn detours(&self) -> &Detours {
+        &self.detours
+    }
+
     /// The server of a cluster that a project is on, if that is known.
     pub(crate) fn server_of(&self, project: ProjectNumber) -> Option<i64> {
         let Engine::Postgres(engine) = &*self.engine else { return None };
@@ -25,7 +31,7 @@ impl Db {
     /// transactions hold for `wait` at most, and fail with [`Error::Contention`] then.
     ///
     /// If all rows are of one part of divided tables, it runs on the server of that part, and fails with
-    /// [`Error::Elsewhere`] if it cannot run there.
+    /// [`Error::Elsewhere`] or [`Error::NoPart`] if it cannot run there.
     pub(crate) async fn write_group<T, F>(&self, wait: Duration, part: Option<&Part>, body: F) -> Result<T>
     where
         T: Send + 'static,
@@ -48,22 +54,40 @@ impl Db {
         }
     }
 
-    /// Like [`Db::try_write`] for rows of one project.
+    /// Like [`Db::try_write`] for rows of one project, which are found faster on their server.
     pub async fn try_write_of<T, E, F>(&self, project: ProjectNumber, body: F) -> Result<T, E>
     where
         T: Send + 'static,
         E: Refusal,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
     {
-        if let Engine::Postgres(engine) = &*self.engine
-            && let Some(part) = engine.parts_of(&[project]).await.remove(&project)
-        {
-            let plans = Plans::Fresh { wait: Some(BRIEFLY) };
-            let outcome = self.noting_refusal(engine.write_at(&part, plans, write_body(body.clone())).await);
-            if !matches!(outcome, Err(Undone::Failed(Error::Elsewhere))) {
-                return written(outcome);
-            }
+        match self.at_part(project, write_body(body.clone())).await {
+            Some(outcome) => written(outcome),
+            None => self.try_write(body).await,
         }
-        self.try_write(body).await
+    }
+
+    /// Like [`Db::write`] for rows of one project, which are found faster on their server.
+    pub async fn write_of<T, E, F>(&self, project: ProjectNumber, body: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Refusal,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
+    {
+        match self.at_part(project, write_body(body.clone())).await {
+            None | Some(Err(Undone::Failed(Error::Contention(_)))) => self.write(body).await,
+            Some(outcome) => written(outcome),
+        }
+    }
+
+    /// Runs a transaction on the server that has a project; `None` if it cannot run there.
+    async fn at_part(&self, project: ProjectNumber, body: WriteBody) -> Option<Result<Answer, Undone>> {
+        let Engine::Postgres(engine) = &*self.engine else { return None };
+        let part = engine.parts_of(&[project]).await.remove(&project)?;
+        let plans = Plans::Fresh { wait: Some(BRIEFLY) };
+        match self.noting_refusal(engine.write_at(&part, plans, body).await) {
+            Err(Undone::Failed(Error::Elsewhere | Error::NoPart)) => None,
+            outcome => Some(outcome),
+        }
     }
 }

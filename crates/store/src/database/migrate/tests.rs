@@ -6,6 +6,7 @@ use mailwright_testkit::EmptyDatabase;
 use tokio_postgres::NoTls;
 
 use super::*;
+use crate::database::dialect::FLAVOUR;
 use crate::database::location::Location;
 use crate::database::metrics::StoreMetrics;
 
@@ -49,7 +50,7 @@ impl Database {
 
     /// Waits until a session of ours waits for what another one holds.
     pub(crate) async fn until_one_waits(&self) {
-        until(&connect(&self.url()).await, WAITS).await;
+        until_waiting(&connect(&self.url()).await).await;
     }
 }
 
@@ -75,6 +76,15 @@ async fn until(client: &tokio_postgres::Client, sql: &str) {
     }
 }
 
+/// Waits until a session waits for what another one holds, on this server or another one of a cluster.
+async fn until_waiting(client: &tokio_postgres::Client) {
+    let is_divided: bool = client.query_one(FLAVOUR, &[]).await.unwrap().get(0);
+    until(client, if is_divided { WAITS_IN_CLUSTER } else { WAITS }).await;
+}
+
+const WAITS_IN_CLUSTER: &str = "select exists (select 1 from run_command_on_all_nodes('select count(*) from \
+                                pg_stat_activity where datname = current_database() and wait_event_type = ''Lock''') \
+                                where success and cast(result as int) > 0)";
 const WAITS: &str = "select exists (select 1 from pg_stat_activity where datname = current_database() \
                      and application_name = 'mailwright' and wait_event_type = 'Lock')";
 
@@ -193,7 +203,7 @@ async fn a_migration_that_waits_for_a_table_lets_others_write_to_it() {
         async move { migrate_by(&db, COLUMN, NOW).await }
     });
     let writer = connect(&database.url()).await;
-    until(&writer, WAITS).await;
+    until_waiting(&writer).await;
     // behind the migration, which steps aside
     writer.batch_execute("set lock_timeout = '20s'; insert into filled (n) values (1)").await.unwrap();
     assert!(!migrating.is_finished());

@@ -29,6 +29,7 @@ use deadpool_postgres::{Object, Pool};
 use mailwright_core::ids::ProjectNumber;
 use mailwright_tls::ClientTls;
 use scopeguard::ScopeGuard;
+use tokio::sync::OnceCell;
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -113,22 +114,39 @@ impl Postgres {
         self.write_by(self.connection().await?, plans, None, body).await
     }
 
-    /// Runs a transaction on the server that has a part. Fails with [`Error::Elsewhere`] if it cannot run there.
+    /// Runs a transaction on the server that has a part. Fails with [`Error::Elsewhere`] if it cannot run there, and with
+    /// [`Error::NoPart`] if the part is not there.
     pub(crate) async fn write_at(
         &self,
         part: &Part,
         plans: Plans,
         body: WriteBody,
     ) -> Result<Answer, Undone> {
+        if part.is_gone() {
+            return Err(Error::NoPart.into());
+        }
         let Some(client) = self.workers.connection(&self.pool, &part.server).await else {
-            return Err(Error::Elsewhere.into());
+            return Err(Error::NoPart.into());
         };
-        let at = At { part, coordinator: &self.pool };
+        let reading = OnceCell::new();
+        let at = At { part, coordinator: &self.pool, reading: &reading };
         let outcome = self.write_by(client, plans, Some(at), body).await;
+        let failure = outcome.as_ref().err().and_then(Undone::failure);
+        if failure.is_some_and(leaves_doubt)
+            && let Some(client) = reading.into_inner()
+        {
+            give_up(client, self.tls.clone());
+        }
+        // it has become a standby and another took over, or what it had was replaced: nothing was kept
+        let is_lost =
+            failure.is_some_and(|error| matches!(error, Error::ReadOnly(_)) || error.is_of_missing_table());
+        if is_lost {
+            part.miss();
+        }
         if part.is_gone() {
             self.workers.forget();
         }
-        outcome
+        if is_lost { Err(Error::NoPart.into()) } else { outcome }
     }
 
     /// Where projects are, as far as transactions can run there.
@@ -152,7 +170,7 @@ impl Postgres {
         let outcome = transact(&client, &self.texts, plans, at, body).await;
         let client = ScopeGuard::into_inner(client);
         let failure = outcome.as_ref().err().and_then(Undone::failure);
-        if let Some(Error::ReadOnly(_)) = failure {
+        if let (Some(Error::ReadOnly(_)), None) = (failure, at) {
             // the server became a standby, or was told to: new connections find the new primary, or what it was told
             // now
             self.renew();

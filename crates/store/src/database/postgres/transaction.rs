@@ -77,15 +77,25 @@ impl Plans {
         let look = async { client.query(&client.prepare_cached(LOOK).await?, &[number, group]).await };
         let (begun, locked, found) = join3(client.batch_execute(&begin), lock, look).await;
         begun?;
-        locked?;
-        Ok(!found?.is_empty())
+        match locked.and(found) {
+            Ok(found) => Ok(!found.is_empty()),
+            // it does not know the part, or may not lock it
+            Err(error) if matches!(of_answer(&error), Some(Error::Statement(_))) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
+}
+
+/// What the server answered, if it did.
+fn of_answer(error: &tokio_postgres::Error) -> Option<Error> {
+    error.as_db_error().map(Error::from)
 }
 
 /// Takes the lock that whoever moves a part takes exclusively: 5 is PostgreSQL's number of `ShareLock`.
 const LOCK: &str = "select lock_shard_metadata(5, array[$1::bigint])";
-/// Looks whether a part is on the server that has a number.
-const LOOK: &str = "select 1 from pg_dist_placement where shardid = $1 and groupid = cast($2::bigint as int) and shardstate = 1";
+/// Looks whether a part is on the server that has a number, and whether this is that server.
+const LOOK: &str = "select 1 from pg_dist_placement p join pg_dist_local_group l on l.groupid = p.groupid \
+                    where p.shardid = $1 and p.groupid = cast($2::bigint as int) and p.shardstate = 1";
 /// How long transactions on workers wait for what others hold, if they do not say otherwise.
 pub(super) const PATIENT: Duration = Duration::from_millis(250);
 
@@ -124,7 +134,7 @@ pub(super) async fn transact(
         let outcome = match started {
             Err(error) => Err(Error::from(error).into()),
             // whatever the body met there
-            Ok(false) => Err(Error::Elsewhere.into()),
+            Ok(false) => Err(Error::NoPart.into()),
             Ok(true) => failure.settle(outcome),
         };
         if outcome.is_err() {

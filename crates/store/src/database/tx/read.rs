@@ -13,7 +13,6 @@ use super::sqlite;
 use crate::database::dialect::{Sql, Texts};
 use crate::database::error::{Error, Result};
 use crate::database::part::Located;
-use crate::database::pooled::connection;
 use crate::database::value::Arg;
 
 /// Lets PostgreSQL scan and hash in this transaction (see `Postgres::open`).
@@ -252,8 +251,7 @@ impl<'c> Rx<'c> {
             (Located::Here(text), _) => self.query(&text, args).await,
             (Located::Coordinator(text), Session::Postgres { at: Some(at), .. }) => {
                 // the rows are of a moment within the transaction, as those of each of its statements are
-                let client = connection(at.coordinator).await?;
-                let session = Session::Postgres { client: &client, transaction: None, at: None };
+                let session = Session::Postgres { client: at.reading().await?, transaction: None, at: None };
                 Rx::new(session, self.texts).query(&text, args).await
             }
             _ => Err(self.session.elsewhere()),

@@ -2,10 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use deadpool_postgres::Pool;
+use deadpool_postgres::{Object, Pool};
+use tokio::sync::OnceCell;
 
 use crate::database::error::{Error, Result};
 use crate::database::part::Part;
+use crate::database::pooled::connection;
 use crate::database::undone::Undone;
 
 /// The connection that statements go to: the one place that distinguishes the engines at run time.
@@ -27,6 +29,15 @@ pub(crate) struct At<'c> {
     pub(crate) part: &'c Part,
     /// Where the tables of the instance are read.
     pub(crate) coordinator: &'c Pool,
+    /// The connection that they are read on, once one was needed.
+    pub(crate) reading: &'c OnceCell<Object>,
+}
+
+impl<'c> At<'c> {
+    /// A connection to the coordinator, which only reads.
+    pub(super) async fn reading(self) -> Result<&'c Object> {
+        self.reading.get_or_try_init(|| connection(self.coordinator)).await
+    }
 }
 
 impl<'c> Session<'c> {

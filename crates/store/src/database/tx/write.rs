@@ -130,21 +130,27 @@ impl<'c> Tx<'c> {
         self.run_on_server(text, args).await
     }
 
-    /// Waits until no other transaction holds `key`, and holds it until this one ends. Without effect on SQLite, which
-    /// has one writer.
+    /// Waits until no other transaction holds `key`, and holds it until this one ends. Where tables are divided, it is held
+    /// on the coordinator. Without effect on SQLite, which has one writer.
     pub(crate) async fn hold(&self, key: i64) -> Result<()> {
-        if let Session::Sqlite(_) = self.0.session {
-            return Ok(());
+        match &self.0.session {
+            Session::Sqlite(_) => Ok(()),
+            Session::Postgres { at: Some(_), .. } => Err(self.session.elsewhere()),
+            Session::Postgres { at: None, .. } => self.all(HOLD, &[key.into()], |_| Ok(())).await.map(drop),
         }
-        self.all(HOLD, &[key.into()], |_| Ok(())).await.map(drop)
     }
 
     /// The same for a key of a project, which is held on the server that has the project.
     pub(crate) async fn hold_of(&self, project: ProjectNumber, key: i64) -> Result<()> {
-        if !self.session.is_by_project(self.0.texts.is_divided()) {
-            return self.hold(key).await;
+        match &self.0.session {
+            Session::Postgres { at: Some(_), .. } => {
+                self.all(HOLD, &[key.into()], |_| Ok(())).await.map(drop)
+            }
+            Session::Postgres { at: None, .. } if self.0.texts.is_divided() => {
+                self.all(HOLD_OF, &[project.into(), key.into()], |_| Ok(())).await.map(drop)
+            }
+            _ => self.hold(key).await,
         }
-        self.all(HOLD_OF, &[project.into(), key.into()], |_| Ok(())).await.map(drop)
     }
 
     /// Keeps PostgreSQL in this transaction from reading a whole queue and sorting it to find its first rows: it takes

@@ -229,7 +229,8 @@ type Read = (Option<ContactId>, Option<EmailAddress>, What);
 /// How things of a kind are read: their id, and what is read of them.
 ///
 /// What is one row for each is looked up in the list of columns. As a join, PostgreSQL compares each of a page's events with
-/// all of a few hundred campaigns: 1.8 ms of 2.3 for 50 events.
+/// all of a few hundred campaigns: 1.8 ms of 2.3 for 50 events. Each look-up names the project by itself, or Citus asks all
+/// parts.
 struct Query {
     sql: &'static str,
     read: fn(&Row<'_>) -> Result<(EventId, Read)>,
@@ -237,12 +238,12 @@ struct Query {
 
 const EVENTS: Query = Query {
     sql: "select e.id, e.contact_id, \
-          (select c.email from contacts c where c.project_id = e.project_id and c.id = e.contact_id), \
+          (select c.email from contacts c where c.project_id = $1 and c.id = e.contact_id), \
           e.name, {json_out e.data}, m.id, m.subject, m.from_address, m.from_name, m.reply_to, m.recipient_name, m.source, \
           m.template_id, m.campaign_id, \
-          (select g.name from campaigns g where g.project_id = e.project_id and g.id = m.campaign_id), \
+          (select g.name from campaigns g where g.project_id = $1 and g.id = m.campaign_id), \
           m.workflow_id, \
-          (select w.name from workflows w where w.project_id = e.project_id and w.id = m.workflow_id), \
+          (select w.name from workflows w where w.project_id = $1 and w.id = m.workflow_id), \
           m.opens, m.clicks, m.error, m.bounce_class, m.recipient from events e \
           left join emails m on m.project_id = e.project_id and m.id = e.email_id \
           where e.project_id = $1 and e.id {in $2}",
@@ -281,8 +282,8 @@ const CONTACTS: Query = Query {
 
 const EXECUTIONS: Query = Query {
     sql: "select x.id, x.contact_id, \
-          (select c.email from contacts c where c.project_id = x.project_id and c.id = x.contact_id), \
-          x.workflow_id, (select w.name from workflows w where w.project_id = x.project_id and w.id = x.workflow_id), \
+          (select c.email from contacts c where c.project_id = $1 and c.id = x.contact_id), \
+          x.workflow_id, (select w.name from workflows w where w.project_id = $1 and w.id = x.workflow_id), \
           x.status, x.exit_reason from workflow_executions x \
           where x.project_id = $1 and x.id {in $2}",
     read: |row| {
@@ -298,7 +299,7 @@ const EXECUTIONS: Query = Query {
 
 const CAMPAIGNS: Query = Query {
     sql: "select g.id, g.name, g.subject, g.recipients, g.audience_type, \
-          (select s.name from segments s where s.project_id = g.project_id and s.id = g.segment_id) from campaigns g \
+          (select s.name from segments s where s.project_id = $1 and s.id = g.segment_id) from campaigns g \
           where g.project_id = $1 and g.id {in $2}",
     read: |row| {
         let campaign = Campaign {

@@ -11,12 +11,14 @@ use tokio_postgres::Row;
 use super::Places;
 use crate::database::error::{Error, Result};
 use crate::database::part::{Names, Part, Server};
-use crate::database::pooled::connection;
+use crate::database::pooled::{WAIT, connection};
 use crate::database::tenant::found_by_project;
 
 /// How long it is trusted that servers have the names that they had. That parts are where they were is looked at by each
 /// transaction.
 const TRUSTED: Duration = Duration::from_secs(30);
+/// How often it is read at most where parts are.
+const APART: Duration = Duration::from_secs(1);
 /// Most projects whose parts are kept.
 const MOST: usize = 200_000;
 
@@ -26,6 +28,7 @@ const PARTS: &str = "select t.name, shard_name(s.logicalrelid, s.shardid), s.sha
                      from unnest($1::text[]) as t(name) join pg_dist_shard s on s.logicalrelid = to_regclass(t.name) \
                      join pg_dist_placement p on p.shardid = s.shardid and p.shardstate = 1 \
                      join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary' and n.isactive \
+                     and (n.hasmetadata or n.groupid = 0) \
                      where s.shardminvalue is not null";
 /// The tables of the instance that the cluster knows of. Each is one part, under another name, on the coordinator: whoever
 /// reads that has the plan of PostgreSQL alone.
@@ -48,8 +51,9 @@ pub(super) struct Known {
 
 #[derive(Default)]
 struct Map {
-    /// `None`: to be read before it is used.
     read_at: Option<Instant>,
+    /// Some part was not where it was.
+    is_outdated: bool,
     /// By their numbers.
     parts: HashMap<i64, Arc<Part>>,
     of_projects: HashMap<ProjectNumber, i64>,
@@ -58,6 +62,13 @@ struct Map {
 impl Known {
     /// The parts of those projects that have one.
     pub(super) async fn places(&self, coordinator: &Pool, projects: &[ProjectNumber]) -> Result<Places> {
+        match tokio::time::timeout(WAIT, self.find(coordinator, projects)).await {
+            Ok(found) => found,
+            Err(_) => Err(Error::Unavailable("the database did not answer in time".into())),
+        }
+    }
+
+    async fn find(&self, coordinator: &Pool, projects: &[ProjectNumber]) -> Result<Places> {
         if !self.read().is_trusted()
             && let Ok(_reading) = self.reading.try_lock()
         {
@@ -76,10 +87,8 @@ impl Known {
         }
         let map = self.read();
         let place = |project: &ProjectNumber| {
-            map.of_projects
-                .get(project)
-                .and_then(|number| map.parts.get(number))
-                .map(|part| (*project, Arc::clone(part)))
+            let part = map.of_projects.get(project).and_then(|number| map.parts.get(number));
+            part.filter(|part| !part.is_gone()).map(|part| (*project, Arc::clone(part)))
         };
         Ok(projects.iter().filter_map(place).collect())
     }
@@ -91,7 +100,7 @@ impl Known {
     }
 
     pub(super) fn forget(&self) {
-        self.write().read_at = None;
+        self.write().is_outdated = true;
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Map> {
@@ -105,21 +114,28 @@ impl Known {
 
 impl Map {
     fn is_trusted(&self) -> bool {
-        self.read_at.is_some_and(|read_at| read_at.elapsed() < TRUSTED)
+        let trusted = if self.is_outdated { APART } else { TRUSTED };
+        self.read_at.is_some_and(|read_at| read_at.elapsed() < trusted)
     }
 
     /// Takes the parts as they are now. One that is as it was stays the same, with the texts that it keeps.
     fn take(&mut self, parts: Vec<Part>) {
         let before = std::mem::take(&mut self.parts);
+        let mut times: HashMap<i64, usize> = HashMap::new();
+        for part in &parts {
+            *times.entry(part.number).or_default() += 1;
+        }
+        // all copies of a part would have to be written
+        let parts = parts.into_iter().filter(|part| times.get(&part.number) == Some(&1));
         let kept = |part: Part| match before.get(&part.number) {
             Some(known) if known.is_still(&part) => (part.number, Arc::clone(known)),
             _ => (part.number, Arc::new(part)),
         };
-        self.parts = parts.into_iter().map(kept).collect();
+        self.parts = parts.map(kept).collect();
         let Self { parts, of_projects, .. } = self;
         // parts that were divided have new numbers
         of_projects.retain(|_, number| parts.contains_key(number));
-        self.read_at = Some(Instant::now());
+        (self.read_at, self.is_outdated) = (Some(Instant::now()), false);
     }
 
     fn note(&mut self, found: &[Row]) -> Result<()> {
@@ -182,5 +198,8 @@ mod tests {
         assert!(Arc::ptr_eq(&before[&1], &map.parts[&1]));
         assert!(!Arc::ptr_eq(&before[&2], &map.parts[&2]), "it was moved");
         assert_eq!(map.of_projects.len(), 2, "the third is asked for again");
+
+        map.take(vec![part(1, "one"), part(2, "one"), part(2, "two")]);
+        assert_eq!(map.parts.keys().collect::<Vec<_>>(), [&1], "the second has copies");
     }
 }

@@ -70,7 +70,7 @@ impl Reach {
             Some(State::Tried) => false,
             None => {
                 servers.insert(server.clone(), State::Tried);
-                self.try_to_reach(coordinator, server);
+                self.try_to_reach(coordinator, server, Duration::ZERO);
                 false
             }
         }
@@ -84,13 +84,12 @@ impl Reach {
         };
         let error = match tokio::time::timeout(MOMENT, pool.get()).await {
             Ok(Ok(client)) => return Some(client),
+            // those that there are may be in use; what ends them shows when none is left
+            _ if pool.status().size > 0 => return None,
             Ok(Err(error)) => error.to_string(),
-            // others may have all of them
-            Err(_) if pool.status().size >= pool.status().max_size => return None,
             Err(_) => "it did not answer in time".to_owned(),
         };
-        let mut servers = self.lock();
-        if let Some(state @ State::Reached(_)) = servers.get_mut(server) {
+        if let Some(state @ State::Reached(_)) = self.lock().get_mut(server) {
             *state = State::Tried;
             tracing::warn!(
                 host = server.host,
@@ -98,15 +97,16 @@ impl Reach {
                 error,
                 "a worker cannot be reached, the coordinator is asked instead"
             );
-            self.try_to_reach(coordinator, server);
+            self.try_to_reach(coordinator, server, PAUSES.0);
         }
         None
     }
 
-    /// Tries until a server is reached, in a task that ends with this.
-    fn try_to_reach(self: &Arc<Self>, coordinator: &Pool, server: &Server) {
+    /// Tries until a server is reached, first after a while, in a task that ends with this.
+    fn try_to_reach(self: &Arc<Self>, coordinator: &Pool, server: &Server, first: Duration) {
         let (reach, coordinator, server) = (Arc::downgrade(self), coordinator.clone(), server.clone());
         tokio::spawn(async move {
+            tokio::time::sleep(first).await;
             let mut pause = PAUSES.0;
             loop {
                 let Some(reach) = reach.upgrade() else { return };
@@ -138,7 +138,9 @@ impl Reach {
         let client = connection(coordinator).await?;
         let asked: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
             [&server.host, &i64::from(server.port), &IDENTITY];
-        let answer = client.query_one(ASK, &asked).await?;
+        let answer = tokio::time::timeout(WAIT, client.query_one(ASK, &asked)).await;
+        let answer =
+            answer.map_err(|_| Error::Unavailable("the coordinator did not answer in time".into()))??;
         let (succeeded, identity): (bool, String) = (answer.try_get(0)?, answer.try_get(1)?);
         if !succeeded {
             return Err(Error::Unavailable(identity));

@@ -74,7 +74,7 @@ pub(crate) fn large_at_once() -> usize {
 
 enum Engine {
     Sqlite(Sqlite),
-    Postgres(Postgres),
+    Postgres(Box<Postgres>),
 }
 
 /// A handle on the database. Cheap to clone.
@@ -106,7 +106,7 @@ impl Db {
         let engine = match location {
             Location::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, slow_reads, metrics.clone())?),
             Location::Postgres { url, connections, .. } => {
-                Engine::Postgres(Postgres::open(url, *connections, slow_reads)?)
+                Engine::Postgres(Box::new(Postgres::open(url, *connections, slow_reads)?))
             }
         };
         // with one writer, all that are under way stand before what is small

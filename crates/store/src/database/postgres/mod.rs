@@ -151,7 +151,11 @@ impl Postgres {
 
     /// Where projects are, as far as transactions can run there.
     pub(crate) async fn parts_of(&self, projects: &[ProjectNumber]) -> PartsOf {
-        if self.is_divided() { self.workers.places(&self.pool, projects).await } else { PartsOf::new() }
+        if self.is_divided() {
+            Box::pin(self.workers.places(&self.pool, projects)).await
+        } else {
+            PartsOf::new()
+        }
     }
 
     /// The server of a cluster that a project is on, if that is known.
@@ -167,7 +171,8 @@ impl Postgres {
         body: WriteBody,
     ) -> Result<Answer, Undone> {
         let client = scopeguard::guard(client, roll_back);
-        let outcome = transact(&client, &self.texts, plans, at, body).await;
+        // boxed, since the futures of all that writes hold it
+        let outcome = Box::pin(transact(&client, &self.texts, plans, at, body)).await;
         let client = ScopeGuard::into_inner(client);
         let failure = outcome.as_ref().err().and_then(Undone::failure);
         if let (Some(Error::ReadOnly(_)), None) = (failure, at) {

@@ -73,10 +73,10 @@ impl Plans {
         };
         let begin = format!("begin{plans}{limit}");
         let (number, group) = (&part.number, &part.server.group);
-        let lock = async { client.query(&client.prepare_cached(LOCK).await?, &[number]).await };
-        let look = async { client.query(&client.prepare_cached(LOOK).await?, &[number, group]).await };
-        let (begun, locked, found) = join3(client.batch_execute(&begin), lock, look).await;
-        begun?;
+        let locking = async { client.query(&client.prepare_cached(LOCK).await?, &[number]).await };
+        let finding = async { client.query(&client.prepare_cached(LOOK).await?, &[number, group]).await };
+        let (started, locked, found) = join3(client.batch_execute(&begin), locking, finding).await;
+        started?;
         match locked.and(found) {
             Ok(found) => Ok(!found.is_empty()),
             // it does not know the part, or may not lock it
@@ -101,8 +101,8 @@ pub(super) const PATIENT: Duration = Duration::from_millis(250);
 
 /// Prepares what transactions on workers begin with, which has to be sent before what they go on with.
 pub(super) async fn prepare_beginning(client: &ClientWrapper) -> Result<(), tokio_postgres::Error> {
-    let (lock, look) = join(client.prepare_cached(LOCK), client.prepare_cached(LOOK)).await;
-    lock.and(look).map(drop)
+    client.prepare_cached(LOCK).await?;
+    client.prepare_cached(LOOK).await.map(drop)
 }
 
 /// Runs a transaction; where it is about a part of the tables, on the server of the part.

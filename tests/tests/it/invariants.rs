@@ -40,12 +40,13 @@ const ENGINES: [(&str, &str); 23] = [
 ];
 
 /// Who starts tasks and threads. Everybody else uses `app::tasks`, which waits for what it started when the service stops.
-const TASKS: [(&str, &str); 25] = [
+const TASKS: [(&str, &str); 26] = [
     ("app/src/background/tasks.rs", "it starts those of all others"),
     ("app/src/delivery/render_pool.rs", "threads of low priority"),
     ("store/src/database/coalesce/task.rs", "ends with its queue"),
     ("store/src/database/postgres/mod.rs", "looks at the server once"),
     ("store/src/database/postgres/connection.rs", "ends connections"),
+    ("store/src/database/postgres/workers/reach.rs", "ends with the database"),
     ("store/src/database/postgres/apart.rs", "ends a connection"),
     ("store/src/database/sqlite/thread.rs", "threads of the engine"),
     ("store/src/database/sqlite/copies/handle.rs", "the same, for what copies read and write"),
@@ -70,7 +71,7 @@ const TASKS: [(&str, &str); 25] = [
 
 /// Who opens connections to elsewhere. Whoever adds one says why what a user gave cannot lead it into the operator's
 /// network.
-const CONNECTIONS: [(&str, &str); 13] = [
+const CONNECTIONS: [(&str, &str); 15] = [
     ("app/src/http_client/network.rs", "HTTP, to addresses that the connector has checked"),
     ("app/src/http_client/connector.rs", "carries these connections"),
     ("app/src/http_client/hosts.rs", "keeps them"),
@@ -82,6 +83,8 @@ const CONNECTIONS: [(&str, &str); 13] = [
     ("store/src/database/postgres/mod.rs", "the database, which the operator configured"),
     ("store/src/database/postgres/connection.rs", "the same"),
     ("store/src/database/postgres/apart.rs", "the same"),
+    ("store/src/database/postgres/workers.rs", "the servers of its cluster"),
+    ("store/src/database/postgres/workers/reach.rs", "the same"),
     ("server/src/doctor/feedback.rs", "asks the operator's own listener for its greeting"),
     ("server/src/moved_clock.rs", "answers tests at a socket; released programs do not have it"),
 ];

@@ -5,8 +5,8 @@
 //! ([`Part`]). Which part a project is in is asked of the coordinator and kept.
 //!
 //! **Moves.** While a part is moved, Citus holds a lock of its own on every server. Each transaction takes it as well,
-//! shared, and then looks whether the part is still there ([`Parting`](super::transaction::Parting)). If it is not, the
-//! transaction runs on the coordinator, and the places are read again.
+//! shared, and then looks whether the part is still there (`Plans::begin_at`). If it is not, the transaction runs on the
+//! coordinator, and the places are read again.
 //!
 //! **Servers that cannot be reached.** A server is connected to once before anything is sent to it: it may be known to the
 //! coordinator under a name that means another server here. While it cannot be reached, what is about its projects is

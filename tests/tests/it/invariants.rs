@@ -71,7 +71,7 @@ const TASKS: [(&str, &str); 26] = [
 
 /// Who opens connections to elsewhere. Whoever adds one says why what a user gave cannot lead it into the operator's
 /// network.
-const CONNECTIONS: [(&str, &str); 15] = [
+const CONNECTIONS: [(&str, &str); 14] = [
     ("app/src/http_client/network.rs", "HTTP, to addresses that the connector has checked"),
     ("app/src/http_client/connector.rs", "carries these connections"),
     ("app/src/http_client/hosts.rs", "keeps them"),
@@ -83,8 +83,7 @@ const CONNECTIONS: [(&str, &str); 15] = [
     ("store/src/database/postgres/mod.rs", "the database, which the operator configured"),
     ("store/src/database/postgres/connection.rs", "the same"),
     ("store/src/database/postgres/apart.rs", "the same"),
-    ("store/src/database/postgres/workers.rs", "the servers of its cluster"),
-    ("store/src/database/postgres/workers/reach.rs", "the same"),
+    ("store/src/database/postgres/workers/reach.rs", "the servers of its cluster"),
     ("server/src/doctor/feedback.rs", "asks the operator's own listener for its greeting"),
     ("server/src/moved_clock.rs", "answers tests at a socket; released programs do not have it"),
 ];

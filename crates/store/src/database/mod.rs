@@ -3,8 +3,8 @@
 //! `db` is the handle, `tx` a transaction, `dialect` the SQL text for both engines, `value` what goes into statements
 //! and comes out of rows. `sqlite` and `postgres` are the engines. `coalesce` runs the operations of many callers in
 //! one transaction, `slow` shares out the places for slow reads, `retry` repeats what another transaction got in the
-//! way of, `away` knows the servers of a cluster that do not answer,
-//! `part` names what one of them holds. An acknowledged write is on disk, on both engines.
+//! way of, `away` knows the servers of a cluster that do not answer, `part` names what one of them holds. `detours` are
+//! writes that have to run on its coordinator. An acknowledged write is on disk, on both engines.
 
 pub(crate) mod away;
 pub(crate) mod body;

@@ -66,7 +66,8 @@ pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
 ) -> Vec<Call<O, R>> {
     let places = places(db, &calls, body).await;
     // what one transaction takes stands together
-    calls.sort_by_key(|call| (places.get(&call.project()).map(|part| part.number), call.project()));
+    let place = |project| places.as_ref()?.get(&project).map(|part| part.number);
+    calls.sort_by_key(|call| (place(call.project()), call.project()));
     let projects: Vec<_> = calls.iter().map(Call::project).collect();
     let (operations, callers): (Vec<O>, Vec<_>) = calls.into_iter().map(|call| call.replace(())).unzip();
     if db.is_postgres() && matches!(body, Body::Write(_)) {
@@ -74,7 +75,7 @@ pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
         db.metrics().group(operations.len());
     }
     let operations = Arc::new(operations);
-    let results = run_parts(db, &operations, &projects, &places, wait, body).await;
+    let results = run_parts(db, &operations, &projects, places.as_ref(), wait, body).await;
     let operations = Arc::into_inner(operations).into_iter().flatten().map(Some);
     let mut held_up = Vec::new();
     for ((caller, outcome), operation) in
@@ -92,10 +93,11 @@ pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
     held_up
 }
 
-/// The parts of divided tables that the projects of operations are in, as far as the body can run there.
-async fn places<O, R>(db: &Db, calls: &[Call<O, R>], body: Body<O, R>) -> PartsOf {
+/// The parts of divided tables that the projects of operations are in, as far as the body can run there; `None` where the
+/// group is one transaction, or reads.
+async fn places<O, R>(db: &Db, calls: &[Call<O, R>], body: Body<O, R>) -> Option<PartsOf> {
     if !db.is_divided() || matches!(body, Body::Read(_)) {
-        return PartsOf::new();
+        return None;
     }
     let mut projects: Vec<_> = calls.iter().map(Call::project).collect();
     projects.sort_unstable();
@@ -103,7 +105,7 @@ async fn places<O, R>(db: &Db, calls: &[Call<O, R>], body: Body<O, R>) -> PartsO
     projects.retain(|project| {
         *project != Load::SMALL.project && !db.detours().is_noted(body.address(), *project)
     });
-    db.parts_of(&projects).await
+    Some(db.parts_of(&projects).await)
 }
 
 /// Runs a group, sorted by place and project. Where the tables are divided by project, the operations of the projects of
@@ -113,14 +115,14 @@ async fn run_parts<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: &Arc<Vec<O>>,
     projects: &[ProjectNumber],
-    places: &PartsOf,
+    places: Option<&PartsOf>,
     wait: Duration,
     body: Body<O, R>,
 ) -> Vec<Result<R>> {
     let whole = 0..operations.len();
-    if !db.is_divided() || matches!(body, Body::Read(_)) {
+    let Some(places) = places else {
         return run_group(db, operations, projects, None, whole, wait, body).await;
-    }
+    };
     let place = |project: &ProjectNumber| places.get(project).map(|part| part.number);
     let together =
         cut(projects, &whole, |one, next| one == next || (place(one).is_some() && place(one) == place(next)));

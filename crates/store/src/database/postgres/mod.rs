@@ -22,7 +22,7 @@ mod transaction;
 mod workers;
 
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Object, Pool};
@@ -38,7 +38,7 @@ use self::connection::{
     with_settings,
 };
 use self::transaction::{caught, leaves_doubt, patient, read_within, transact};
-use self::workers::Workers;
+use self::workers::{Reach, Workers};
 use crate::database::body::{ReadBody, WriteBody};
 use crate::database::dialect::{Dialect, Texts};
 use crate::database::error::{Error, Result, with_causes};
@@ -80,7 +80,14 @@ impl Postgres {
         let texts = Arc::new(Texts::new(Dialect::Postgres));
         let pool = pool(with_settings(&config, STATEMENT), &tls, for_others, &fresh, &texts)?;
         let slow = pool_of_slow_reads(&config, &tls, for_slow, limits, &fresh, &texts)?;
-        let workers = Workers::new(&with_settings(&config, STATEMENT), &tls, for_others, &fresh, &texts);
+        let workers = Workers::new(Reach {
+            config: with_settings(&config, STATEMENT),
+            tls: tls.clone(),
+            connections: for_others,
+            fresh: Arc::clone(&fresh),
+            texts: Arc::clone(&texts),
+            servers: Mutex::default(),
+        });
         Ok(Self { pool, fresh, slow, places: Places::new(for_slow), limits, texts, workers, config, tls })
     }
 

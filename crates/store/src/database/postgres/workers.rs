@@ -20,13 +20,9 @@ use std::sync::Arc;
 
 use deadpool_postgres::{Object, Pool};
 use mailwright_core::ids::ProjectNumber;
-use tokio_postgres::Config;
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use self::known::Known;
-use self::reach::Reach;
-use super::connection::Freshness;
-use crate::database::dialect::Texts;
+pub(super) use self::reach::Reach;
 use crate::database::part::{Part, Server};
 
 /// The parts that projects are in, as far as they can be written to on their servers.
@@ -38,14 +34,8 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    pub(super) fn new(
-        config: &Config,
-        tls: &MakeRustlsConnect,
-        connections: usize,
-        fresh: &Arc<Freshness>,
-        texts: &Arc<Texts>,
-    ) -> Self {
-        Self { known: Known::default(), reach: Arc::new(Reach::new(config, tls, connections, fresh, texts)) }
+    pub(super) fn new(reach: Reach) -> Self {
+        Self { known: Known::default(), reach: Arc::new(reach) }
     }
 
     /// Where projects are. Those are left out whose place is not known, or whose server cannot be reached.

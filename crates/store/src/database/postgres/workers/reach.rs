@@ -29,39 +29,24 @@ const IDENTITY: &str = "select cast(system_identifier as text) from pg_control_s
 /// Has the coordinator ask a server that.
 const ASK: &str = "select success, result from master_run_on_worker(array[$1::text], array[cast($2::bigint as int)], array[$3::text], false)";
 
-pub(super) struct Reach {
-    config: Config,
-    tls: MakeRustlsConnect,
-    connections: usize,
-    fresh: Arc<Freshness>,
-    texts: Arc<Texts>,
-    servers: Mutex<HashMap<Server, State>>,
+pub(in super::super) struct Reach {
+    /// How the coordinator is connected to, with our settings.
+    pub(in super::super) config: Config,
+    pub(in super::super) tls: MakeRustlsConnect,
+    /// Most connections to each server.
+    pub(in super::super) connections: usize,
+    pub(in super::super) fresh: Arc<Freshness>,
+    pub(in super::super) texts: Arc<Texts>,
+    pub(in super::super) servers: Mutex<HashMap<Server, State>>,
 }
 
-enum State {
+pub(in super::super) enum State {
     /// A task tries to reach it.
     Tried,
     Reached(Pool),
 }
 
 impl Reach {
-    pub(super) fn new(
-        config: &Config,
-        tls: &MakeRustlsConnect,
-        connections: usize,
-        fresh: &Arc<Freshness>,
-        texts: &Arc<Texts>,
-    ) -> Self {
-        Self {
-            config: config.clone(),
-            tls: tls.clone(),
-            connections,
-            fresh: Arc::clone(fresh),
-            texts: Arc::clone(texts),
-            servers: Mutex::default(),
-        }
-    }
-
     /// Whether a server was reached; if nobody has tried yet, a task does.
     pub(super) fn is_reached(self: &Arc<Self>, coordinator: &Pool, server: &Server) -> bool {
         let mut servers = self.lock();

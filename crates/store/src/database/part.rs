@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub(crate) use self::words::Names;
+pub(crate) use self::words::{Located, Names};
 use self::words::in_part;
 use crate::database::dialect::{Sql, Texts};
 
@@ -39,17 +39,6 @@ pub(crate) struct Part {
     is_gone: AtomicBool,
     /// By the place of a text in the program.
     known: RwLock<HashMap<[usize; 2], Located>>,
-}
-
-/// Where a statement runs that stands in a transaction on the server of a part, and its text there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Located {
-    /// On that server, in the transaction.
-    Here(Arc<str>),
-    /// On the coordinator, which has the tables of the instance. It only reads them.
-    Coordinator(Arc<str>),
-    /// Nowhere: it changes tables of the instance, or reads those of both. The transaction has to run on the coordinator.
-    Elsewhere,
 }
 
 impl Part {

@@ -3,12 +3,22 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
-use super::Located;
 use crate::database::tenant::found_by_project;
 
 /// The names of parts, by those of their tables: of tables that are divided, and of those of the instance, which are each
 /// one part on the coordinator.
 pub(crate) type Names = HashMap<String, String>;
+
+/// Where a statement runs that stands in a transaction on the server of a part, and its text there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Located {
+    /// On that server, in the transaction.
+    Here(Arc<str>),
+    /// On the coordinator, which has the tables of the instance. It only reads them.
+    Coordinator(Arc<str>),
+    /// Nowhere: it changes tables of the instance, or reads those of both. The transaction has to run on the coordinator.
+    Elsewhere,
+}
 
 /// The tables that are divided.
 static DIVIDED: LazyLock<HashSet<&'static str>> = LazyLock::new(|| found_by_project().collect());

@@ -15,18 +15,15 @@
 mod known;
 mod reach;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use deadpool_postgres::{Object, Pool};
 use mailwright_core::ids::ProjectNumber;
 
 use self::known::Known;
+pub(crate) use self::known::Places;
 pub(super) use self::reach::Reach;
-use crate::database::part::{Part, Server};
-
-/// The parts that projects are in, as far as they can be written to on their servers.
-pub(crate) type Places = HashMap<ProjectNumber, Arc<Part>>;
+use crate::database::part::Server;
 
 pub(super) struct Workers {
     known: Known,

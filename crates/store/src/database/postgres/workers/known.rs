@@ -8,7 +8,6 @@ use deadpool_postgres::Pool;
 use mailwright_core::ids::ProjectNumber;
 use tokio_postgres::Row;
 
-use super::Places;
 use crate::database::error::{Error, Result};
 use crate::database::part::{Names, Part, Server};
 use crate::database::pooled::{WAIT, connection};
@@ -41,6 +40,9 @@ const FIRST: &str = "contacts";
 /// The parts of projects.
 const PROJECTS: &str =
     "select p, get_shard_id_for_distribution_column('contacts', p) from unnest($1::bigint[]) as p";
+
+/// The parts that projects are in.
+pub(crate) type Places = HashMap<ProjectNumber, Arc<Part>>;
 
 #[derive(Default)]
 pub(super) struct Known {

@@ -16,7 +16,7 @@ use crate::letter;
 use crate::load::{self, Length, Measured, Requests};
 use crate::people::{self, EVENTS};
 use crate::random::Random;
-use crate::report::Unit;
+use crate::report::{Unit, progress};
 use crate::seed::projects::{self, Project};
 use crate::server::Server;
 
@@ -25,6 +25,11 @@ const CASE: &str = "projects";
 const PROJECTS: [(usize, &str); 3] = [(1, "1 project"), (16, "16 projects"), (1_000, "1,000 projects")];
 /// Contacts of all projects together.
 const CONTACTS: usize = 25_000;
+/// More connections than [`JUDGED`], with which more calls of a project are a transaction together.
+const MANY: usize = 512;
+/// How long a server may be busy with its rounds through all projects after its start, and the share of one processor that
+/// it and the database use when they are done.
+const BUSY: (Duration, f64) = (Duration::from_mins(1), 0.1);
 /// Bytes of the HTML.
 const HTML: usize = 1024;
 /// How often it is asked how many mails wait.
@@ -83,10 +88,12 @@ async fn measure(bench: &mut Bench<'_>, count: usize, named: &str) -> Result<Rat
     let db = database.open()?;
     let running = Running { server: &server, database: &database, db: &db, projects: &projects };
 
-    let (track, _) = measure_call(bench, &running, Call::Track).await?;
-    let (send, captured) = measure_call(bench, &running, Call::Send).await?;
-    for (what, measured) in [("track", &track), ("send", &send)] {
-        let what = format!("{what}, {named}, {JUDGED} connections");
+    let (track, _) = measure_call(bench, &running, Call::Track, JUDGED).await?;
+    let (crowded, _) = measure_call(bench, &running, Call::Track, MANY).await?;
+    let (send, captured) = measure_call(bench, &running, Call::Send, JUDGED).await?;
+    let all = [("track", JUDGED, &track), ("track", MANY, &crowded), ("send", JUDGED, &send)];
+    for (what, connections, measured) in all {
+        let what = format!("{what}, {named}, {connections} connections");
         bench.add(CASE, what, measured.per_second, Unit::PerSecond, |line| {
             line.latency(measured.latency).cost(measured.cost).errors(measured.errors)
         });
@@ -99,16 +106,22 @@ async fn measure(bench: &mut Bench<'_>, count: usize, named: &str) -> Result<Rat
 
 /// Puts a load of one call on the server. What was measured, and how many calls a second were done with all that
 /// follows from them: mails are handed over after they were accepted, and the cost of a mail has both in it.
-async fn measure_call(bench: &Bench<'_>, running: &Running<'_>, call: Call) -> Result<(Measured, f64)> {
+async fn measure_call(
+    bench: &Bench<'_>,
+    running: &Running<'_>,
+    call: Call,
+    connections: usize,
+) -> Result<(Measured, f64)> {
     let (port, projects) = (running.server.port(), running.projects);
     // keys, senders and contents are looked up once for each project, which is not to be measured
-    let once = Length::Requests(projects.len().max(JUDGED) as u64);
-    complain(running.server, &load::run(port, JUDGED, once, requests(call, projects)).await?);
+    let once = Length::Requests(projects.len().max(connections) as u64);
+    complain(running.server, &load::run(port, connections, once, requests(call, projects)).await?);
     until_sent(running).await?;
     running.database.settle().await?;
+    until_quiet(bench, running).await?;
 
     let (meter, begin) = (bench.meter(running.server)?, Instant::now());
-    let mut measured = load::run(port, JUDGED, bench.length(), requests(call, projects)).await?;
+    let mut measured = load::run(port, connections, bench.length(), requests(call, projects)).await?;
     if call == Call::Send {
         until_sent(running).await?;
     }
@@ -116,6 +129,21 @@ async fn measure_call(bench: &Bench<'_>, running: &Running<'_>, call: Call) -> R
     measured.cost = meter.per(measured.answered)?;
     complain(running.server, &measured);
     Ok((measured, rate))
+}
+
+/// Waits until the rounds are done that a server makes through all projects when it starts: they are no part of a call.
+async fn until_quiet(bench: &Bench<'_>, running: &Running<'_>) -> Result<()> {
+    let begin = Instant::now();
+    while begin.elapsed() < BUSY.0 {
+        let meter = bench.meter(running.server)?;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let used = meter.per(1)?.map_or(0.0, |cost| cost.program + cost.database.unwrap_or_default());
+        if used < BUSY.1 * 1e6 {
+            return Ok(());
+        }
+    }
+    progress(format_args!("the server was still busy after {} s without a call", BUSY.0.as_secs()));
+    Ok(())
 }
 
 /// Waits until no mail waits.

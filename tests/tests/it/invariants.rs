@@ -12,7 +12,7 @@ const ENGINES: [(&str, &str); 23] = [
     ("store/src/database/tx/read.rs", "it speaks to them"),
     ("store/src/database/migrate/mod.rs", "PostgreSQL migrates beside other processes"),
     ("store/src/database/coalesce/task.rs", "PostgreSQL has more than one writer"),
-    ("store/src/database/coalesce/group.rs", "SQLite's writer counts its own groups"),
+    ("store/src/database/coalesce/answer.rs", "SQLite's writer counts its own groups"),
     ("store/src/database/clock.rs", "PostgreSQL has a clock of its own"),
     ("store/src/database/cluster.rs", "SQLite is no cluster"),
     ("store/src/audience/columns/start.rs", "SQLite's one writer leaves no earlier transaction"),

@@ -233,7 +233,7 @@ impl App {
             while self
                 .0
                 .db
-                .write_in_background(body!(async |tx| idempotency::sweep(tx, number, now).await))
+                .write_in_background_of(number, body!(async |tx| idempotency::sweep(tx, number, now).await))
                 .await?
                 > 0
             {}
@@ -241,21 +241,27 @@ impl App {
             while self
                 .0
                 .db
-                .write_in_background(body!(async |tx| delivery_stats::forget(tx, number, oldest).await))
+                .write_in_background_of(
+                    number,
+                    body!(async |tx| delivery_stats::forget(tx, number, oldest).await),
+                )
                 .await?
                 > 0
             {}
             while self
                 .0
                 .db
-                .write_in_background(body!(async |tx| forget::removed_workflow(tx, number).await))
+                .write_in_background_of(number, body!(async |tx| forget::removed_workflow(tx, number).await))
                 .await?
             {}
             let known_until = now.minus(REFUSALS_KEPT);
             while self
                 .0
                 .db
-                .write_in_background(body!(async |tx| refusal::forget(tx, number, known_until).await))
+                .write_in_background_of(
+                    number,
+                    body!(async |tx| refusal::forget(tx, number, known_until).await),
+                )
                 .await?
                 > 0
             {}
@@ -266,14 +272,26 @@ impl App {
             self.forget_requests(number, periods, now).await?;
             self.forget_verifications(number, now).await?;
             while search::index::build_step(&self.0.db, number, now).await? {}
-            while self.0.db.write_in_background(body!(async |tx| rollup::fold(tx, number, now).await)).await?
-            {
-            }
-            while self.0.db.write_in_background(body!(async |tx| domains::fold(tx, number).await)).await? {}
+            while self
+                .0
+                .db
+                .write_in_background_of(number, body!(async |tx| rollup::fold(tx, number, now).await))
+                .await?
+            {}
+            while self
+                .0
+                .db
+                .write_in_background_of(number, body!(async |tx| domains::fold(tx, number).await))
+                .await?
+            {}
             self.forget_log(number).await?;
             saved_columns::forget_old(&self.0.db, number, now).await?;
-            while self.0.db.write_in_background(body!(async |tx| usage::fold(tx, number, now).await)).await? {
-            }
+            while self
+                .0
+                .db
+                .write_in_background_of(number, body!(async |tx| usage::fold(tx, number, now).await))
+                .await?
+            {}
             self.count_events(number, now).await?;
             // a process may have died before it judged what it recorded
             self.judge(number).await?;
@@ -295,7 +313,8 @@ impl App {
             steps += 1;
         }
         let mut steps = 0;
-        let fold = || db.write_in_background(body!(async |tx| event_counts::fold(tx, number, now).await));
+        let fold =
+            || db.write_in_background_of(number, body!(async |tx| event_counts::fold(tx, number, now).await));
         while steps < EVENT_STEPS && fold().await? {
             steps += 1;
         }

@@ -10,10 +10,10 @@ mod words;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
-pub(crate) use self::words::{Located, Names};
 use self::words::in_part;
+pub(crate) use self::words::{Located, Names};
 use crate::database::dialect::{Sql, Texts};
 
 /// A server that holds parts.

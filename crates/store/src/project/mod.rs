@@ -176,6 +176,18 @@ pub(crate) async fn utm(
     Ok(found.into_iter().collect())
 }
 
+/// Those of some projects that were not removed.
+pub(crate) async fn existing(rx: &mut Rx<'_>, numbers: Vec<ProjectNumber>) -> Result<Vec<ProjectNumber>> {
+    if numbers.is_empty() {
+        return Ok(numbers);
+    }
+    let set = Arg::Ints(numbers.into_iter().map(|number| Some(number.0)).collect());
+    rx.all("select p.number from projects p where p.retired_at is null and p.number {in $1}", &[set], |r| {
+        r.get(0)
+    })
+    .await
+}
+
 /// Those of some projects that may send.
 pub(crate) async fn enabled(rx: &mut Rx<'_>, numbers: Vec<ProjectNumber>) -> Result<Vec<ProjectNumber>> {
     if numbers.is_empty() {

@@ -10,6 +10,7 @@ use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
+use crate::project;
 use crate::sending::{domain_identity, domain_key, domain_lock, ses_identity};
 
 const COLUMNS: &str = "id, name, verified, selector, key_type, public_key, {json_out last_check}, created_at, updated_at, vouched, \
@@ -306,10 +307,11 @@ pub async fn vouch(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId, now: T
     Ok(())
 }
 
-/// Whether a check of a project's domains is due.
-pub async fn is_check_due(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
-    rx.exists("select 1 from domains where project_id = $1 and check_at <= $2 limit 1", args![project, now])
-        .await
+/// The projects that have a check of a domain due.
+pub async fn projects_with_checks(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
+    let sql = "select distinct project_id from domains where check_at <= $1";
+    let due = rx.projects_with_work(sql, args![now]).await?;
+    project::existing(rx, due).await
 }
 
 /// Takes over the checks of a project that are due: moves their next one to `next` and returns them.

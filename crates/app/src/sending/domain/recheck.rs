@@ -39,19 +39,14 @@ impl Rechecks {
 impl Work for Rechecks {
     async fn round(&mut self) -> Result<Next> {
         let (app, now) = (&self.app, self.app.0.clock.now());
-        let (beside, places) = (&self.beside, &self.places);
-        let job = |number| async move {
-            if app.read(body!(async |rx| store::is_check_due(rx, number, now).await)).await? {
-                let (app, places) = (app.clone(), Arc::clone(places));
-                beside.start("domain checks", number, async move {
-                    if let Err(error) = app.check_due_domains(number, &places).await {
-                        tracing::warn!(%error, project = number.0, "domains could not be checked, trying again later");
-                    }
-                });
-            }
-            Ok(())
-        };
-        app.each_project(job, "domain checks").await?;
+        for number in app.read(body!(async |rx| store::projects_with_checks(rx, now).await)).await? {
+            let (app, places) = (app.clone(), Arc::clone(&self.places));
+            self.beside.start("domain checks", number, async move {
+                if let Err(error) = app.check_due_domains(number, &places).await {
+                    tracing::warn!(%error, project = number.0, "domains could not be checked, trying again later");
+                }
+            });
+        }
         Ok(Next::Woken)
     }
 }

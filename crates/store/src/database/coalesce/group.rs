@@ -2,19 +2,16 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::{self, StreamExt};
 use mailwright_core::ids::ProjectNumber;
-use tokio::time::Instant;
 
-use super::call::{Call, Load};
 use crate::body;
 use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 use crate::database::part::Part;
-use crate::database::postgres::PartsOf;
 use crate::database::retry::{Patience, retrying};
 use crate::database::tx::{Rx, Tx};
 
@@ -24,10 +21,6 @@ pub(super) const TRIES: u32 = 10;
 pub(super) const WAIT: Duration = Duration::from_millis(250);
 /// The same for the operations of one project of it, which are tried after that.
 pub(super) const BRIEFLY: Duration = Duration::from_millis(20);
-/// How long an operation that runs by itself is tried again while another transaction holds a lock that it needs.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How many transactions of a group run at once where the tables are divided.
-const AT_ONCE: usize = 8;
 /// Runs one group: one result per operation, in order.
 pub type WriteGroup<O, R> = for<'t> fn(&'t mut Tx<'_>, &'t [O]) -> BoxFuture<'t, Result<Vec<R>>>;
 /// Like [`WriteGroup`] for operations that only read.
@@ -48,7 +41,7 @@ impl<O, R> Copy for Body<O, R> {}
 
 impl<O, R> Body<O, R> {
     /// What tells it from others.
-    fn address(self) -> usize {
+    pub(super) fn address(self) -> usize {
         match self {
             Self::Write(body) => body as usize,
             Self::Read(body) => body as usize,
@@ -56,168 +49,94 @@ impl<O, R> Body<O, R> {
     }
 }
 
-/// Runs a group and answers its callers. Returns the calls that met what another transaction holds and are to be tried
-/// again, in their order: nothing of them was done.
-pub(super) async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
-    db: &Db,
-    mut calls: Vec<Call<O, R>>,
-    wait: Duration,
-    body: Body<O, R>,
-) -> Vec<Call<O, R>> {
-    let places = places(db, &calls, body).await;
-    // what one transaction takes stands together
-    let place = |project| places.as_ref()?.get(&project).map(|part| part.number);
-    calls.sort_by_key(|call| (place(call.project()), call.project()));
-    let projects: Vec<_> = calls.iter().map(Call::project).collect();
-    let (operations, callers): (Vec<O>, Vec<_>) = calls.into_iter().map(|call| call.replace(())).unzip();
-    if db.is_postgres() && matches!(body, Body::Write(_)) {
-        // SQLite's writer counts its own groups
-        db.metrics().group(operations.len());
-    }
-    let operations = Arc::new(operations);
-    let results = run_parts(db, &operations, &projects, places.as_ref(), wait, body).await;
-    let operations = Arc::into_inner(operations).into_iter().flatten().map(Some);
-    let mut held_up = Vec::new();
-    for ((caller, outcome), operation) in
-        callers.into_iter().zip(results).zip(operations.chain(std::iter::repeat_with(|| None)))
-    {
-        let since = caller.held_up.unwrap_or_else(Instant::now);
-        match (outcome, operation) {
-            (Err(Error::Contention(_)), Some(operation)) if since.elapsed() < PATIENCE => {
-                let ((), call) = caller.replace(operation);
-                held_up.push(Call { held_up: Some(since), ..call });
-            }
-            (outcome, _) => drop(caller.answer.send(outcome)),
-        }
-    }
-    held_up
+/// Operations of a group that stand together, and the part of divided tables that they are about. Without one they run on
+/// the one server, or on the coordinator.
+#[derive(Clone)]
+pub(super) struct Stretch {
+    pub(super) range: Range<usize>,
+    pub(super) part: Option<Arc<Part>>,
 }
 
-/// The parts of divided tables that the projects of operations are in, as far as the body can run there; `None` where the
-/// group is one transaction, or reads.
-async fn places<O, R>(db: &Db, calls: &[Call<O, R>], body: Body<O, R>) -> Option<PartsOf> {
-    if !db.is_divided() || matches!(body, Body::Read(_)) {
-        return None;
-    }
-    let mut projects: Vec<_> = calls.iter().map(Call::project).collect();
-    projects.sort_unstable();
-    projects.dedup();
-    projects.retain(|project| {
-        *project != Load::SMALL.project && !db.detours().is_noted(body.address(), *project)
-    });
-    Some(db.parts_of(&projects).await)
-}
-
-/// Runs a group, sorted by place and project. Where the tables are divided by project, the operations of the projects of
-/// one part are a transaction, on the server of the part. Those of a project whose part cannot be reached are one on the
-/// coordinator: a transaction over several servers would be committed in two phases.
-async fn run_parts<O: Send + Sync + 'static, R: Send + 'static>(
-    db: &Db,
-    operations: &Arc<Vec<O>>,
-    projects: &[ProjectNumber],
-    places: Option<&PartsOf>,
-    wait: Duration,
-    body: Body<O, R>,
-) -> Vec<Result<R>> {
-    let whole = 0..operations.len();
-    let Some(places) = places else {
-        return run_group(db, operations, projects, None, whole, wait, body).await;
-    };
-    let place = |project: &ProjectNumber| places.get(project).map(|part| part.number);
-    let together =
-        cut(projects, &whole, |one, next| one == next || (place(one).is_some() && place(one) == place(next)));
-    let runs = together.into_iter().map(|range| {
-        let part = places.get(&projects[range.start]).map(|part| &**part);
-        run_group(db, operations, projects, part, range, wait, body)
-    });
-    let results: Vec<_> = stream::iter(runs).buffered(AT_ONCE).collect().await;
-    results.into_iter().flatten().collect()
-}
-
-/// Runs a part of a group, sorted by project. When it fails for a reason that may lie in one of its operations, runs each by
-/// itself, so that an error of one caller does not fail the others. When it meets what another transaction holds, runs
-/// each project's operations by themselves. A group that is too much together is cut into halves. What cannot run on the
+/// Runs a stretch of a group, sorted by project. When it fails for a reason that may lie in one of its operations, runs each
+/// by itself, so that an error of one caller does not fail the others. When it meets what another transaction holds, runs
+/// each project's operations by themselves. A stretch that is too much together is cut into halves. What cannot run on the
 /// server of its part is tried there project by project, and runs on the coordinator if it still cannot.
 pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: &Arc<Vec<O>>,
     projects: &[ProjectNumber],
-    place: Option<&Part>,
-    whole: Range<usize>,
+    whole: Stretch,
     wait: Duration,
     body: Body<O, R>,
 ) -> Vec<Result<R>> {
-    let count = whole.len();
+    let count = whole.range.len();
     let mut results = Vec::with_capacity(count);
-    // parts that wait, the next one last, and where they run
-    let mut parts = vec![(whole, place)];
+    // those that wait, the next one last
+    let mut stretches = vec![whole];
     // the last project that was held up: its further operations come after those that were
     let mut held_up: Option<(ProjectNumber, Error)> = None;
-    while let Some((part, place)) = parts.pop() {
-        let of_projects = by_project(projects, &part);
-        let before = held_up.as_ref().filter(|(project, _)| *project == projects[part.start]);
+    while let Some(stretch) = stretches.pop() {
+        let Stretch { range, part } = stretch.clone();
+        let of_projects = by_project(projects, &range);
+        let before = held_up.as_ref().filter(|(project, _)| *project == projects[range.start]);
         let outcome = if let Some((_, error)) = before {
             Err(error.clone())
         } else {
-            let wait = if part.len() == count { wait } else { BRIEFLY };
-            attempt(db, operations, part.clone(), place, body, wait).await
+            let wait = if range.len() == count { wait } else { BRIEFLY };
+            attempt(db, operations, &[stretch], &Reached::default(), body, wait).await
         };
-        let apart = |ranges: Vec<Range<usize>>| ranges.into_iter().rev().map(move |range| (range, place));
+        let at = |ranges: Vec<Range<usize>>, part: Option<Arc<Part>>| {
+            ranges.into_iter().rev().map(move |range| Stretch { range, part: part.clone() })
+        };
         match outcome {
-            Ok(done) if done.len() == part.len() => results.extend(done.into_iter().map(Ok)),
-            Ok(_) => {
-                let lost = || Err(Error::Statement("a group lost results".into()));
-                results.extend(part.map(|_| lost()));
-            }
+            Ok(done) => results.extend(done.into_iter().map(Ok)),
             Err(error) if is_of_all(&error) => {
-                results.extend(part.clone().map(|_| Err(error.clone())));
+                results.extend(range.map(|_| Err(error.clone())));
                 // the others were not tried, so that their outcome is known
                 let lost = if let Error::Unknown(text) = error { Error::Unavailable(text) } else { error };
                 results.resize_with(count, || Err(lost.clone()));
                 break;
             }
-            Err(Error::Elsewhere) if of_projects.len() == 1 && place.is_some() => {
-                db.detours().note(body.address(), projects[part.start]);
-                parts.push((part, None));
+            Err(Error::Elsewhere) if of_projects.len() == 1 && part.is_some() => {
+                db.detours().note(body.address(), projects[range.start]);
+                stretches.push(Stretch { range, part: None });
             }
-            Err(Error::NoPart) if place.is_some() => {
-                parts.extend(of_projects.into_iter().rev().map(|range| (range, None)));
-            }
+            Err(Error::NoPart) if part.is_some() => stretches.extend(at(of_projects, None)),
             Err(Error::Contention(_) | Error::Elsewhere) if of_projects.len() > 1 => {
-                parts.extend(apart(of_projects));
+                stretches.extend(at(of_projects, part));
             }
             Err(error @ Error::Contention(_)) => {
-                tracing::debug!(%error, operations = part.len(), "operations of a project met another transaction");
-                held_up = Some((projects[part.start], error.clone()));
-                results.extend(part.map(|_| Err(error.clone())));
+                tracing::debug!(%error, operations = range.len(), "operations of a project met another transaction");
+                held_up = Some((projects[range.start], error.clone()));
+                results.extend(range.map(|_| Err(error.clone())));
             }
-            Err(error) if part.len() == 1 => results.push(Err(error)),
+            Err(error) if range.len() == 1 => results.push(Err(error)),
             Err(Error::Excess(_)) => {
-                let middle = part.start + part.len() / 2;
-                parts.extend(apart(vec![part.start..middle, middle..part.end]));
+                let middle = range.start + range.len() / 2;
+                stretches.extend(at(vec![range.start..middle, middle..range.end], part));
             }
             Err(error) => {
-                tracing::warn!(%error, operations = part.len(), "a group failed, running each operation by itself");
-                parts.extend(apart(part.map(|index| index..index + 1).collect()));
+                tracing::warn!(%error, operations = range.len(), "a group failed, running each operation by itself");
+                stretches.extend(at(range.map(|index| index..index + 1).collect(), part));
             }
         }
     }
     results
 }
 
-/// Cuts a part of a group, sorted by project, into those of each project.
-fn by_project(projects: &[ProjectNumber], part: &Range<usize>) -> Vec<Range<usize>> {
-    cut(projects, part, |one, next| one == next)
+/// Cuts a stretch of a group, sorted by project, into those of each project.
+fn by_project(projects: &[ProjectNumber], range: &Range<usize>) -> Vec<Range<usize>> {
+    cut(projects, range, |one, next| one == next)
 }
 
-/// Cuts a part of a group where neighbours do not belong together.
-fn cut(
+/// Cuts a stretch of a group where neighbours do not belong together.
+pub(super) fn cut(
     projects: &[ProjectNumber],
-    part: &Range<usize>,
+    range: &Range<usize>,
     together: impl Fn(&ProjectNumber, &ProjectNumber) -> bool,
 ) -> Vec<Range<usize>> {
-    let mut start = part.start;
-    let ranges = projects[part.clone()].chunk_by(together).map(|chunk| {
+    let mut start = range.start;
+    let ranges = projects[range.clone()].chunk_by(together).map(|chunk| {
         let end = start + chunk.len();
         std::mem::replace(&mut start, end)..end
     });
@@ -256,23 +175,56 @@ fn is_of_all(error: &Error) -> bool {
     }
 }
 
-/// Runs the body over a part of the operations, again when another transaction got in the way and little time was lost.
-async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
+/// Which stretch the body ran over last.
+pub(super) type Reached = Arc<AtomicUsize>;
+
+/// Runs the body over operations in one transaction, again when another one got in the way and little time was lost.
+/// Several stretches have to be about parts on one server, in the order of their numbers: the body runs over one after the
+/// other.
+pub(super) async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: &Arc<Vec<O>>,
-    part: Range<usize>,
-    place: Option<&Part>,
+    stretches: &[Stretch],
+    reached: &Reached,
     body: Body<O, R>,
     wait: Duration,
 ) -> Result<Vec<R>> {
+    debug_assert!(stretches.len() == 1 || stretches.iter().all(|stretch| stretch.part.is_some()));
+    let parts: Vec<Arc<Part>> = stretches.iter().filter_map(|stretch| stretch.part.clone()).collect();
+    let ranges: Vec<Range<usize>> = stretches.iter().map(|stretch| stretch.range.clone()).collect();
     let once = || async {
-        let (shared, part) = (Arc::clone(operations), part.clone());
+        let (shared, ranges, reached) = (Arc::clone(operations), ranges.clone(), Arc::clone(reached));
         match body {
             Body::Write(body) => {
-                db.write_group(wait, place, body!(async |tx| body(tx, &shared[part]).await)).await
+                db.write_group(
+                    wait,
+                    &parts,
+                    body!(async |tx| {
+                        let mut results = Vec::with_capacity(ranges.iter().map(Range::len).sum());
+                        for (nth, range) in ranges.into_iter().enumerate() {
+                            tx.turn_to(nth);
+                            reached.store(nth, Ordering::Relaxed);
+                            results.extend(all(body(tx, &shared[range.clone()]).await?, &range)?);
+                        }
+                        Ok(results)
+                    }),
+                )
+                .await
             }
-            Body::Read(body) => db.read(body!(async |rx| body(rx, &shared[part]).await)).await,
+            Body::Read(body) => {
+                let range = ranges.into_iter().next().unwrap_or_default();
+                db.read(body!(async |rx| all(body(rx, &shared[range.clone()]).await?, &range))).await
+            }
         }
     };
     retrying(Patience { tries: TRIES, time: wait }, once).await
+}
+
+/// The results of a body, if there is one for each operation.
+fn all<R>(results: Vec<R>, range: &Range<usize>) -> Result<Vec<R>> {
+    if results.len() == range.len() {
+        Ok(results)
+    } else {
+        Err(Error::Statement("a group lost results".into()))
+    }
 }

@@ -20,15 +20,17 @@
 //! them. So a long transaction of one project holds up that project, and delays the small operations of others once and
 //! for a moment. A large operation may have to wait for such a try, which takes none of the turns of large operations.
 //!
-//! Where the tables are divided by project over several servers, each project's operations of a group are a transaction
-//! of their own, a few at once.
+//! Where the tables are divided by project over several servers, the operations for a few parts of the tables on one
+//! server are a transaction, a few at once.
 //!
 //! Each group has a fixed cost. If callers have other work to do meanwhile, a busy coalescer waits a little for more of
 //! them ([`Gathering`]).
 //!
 //! A coalescer's task lives as long as its database handle.
 
+mod answer;
 mod aside;
+mod by_part;
 mod call;
 mod group;
 mod task;

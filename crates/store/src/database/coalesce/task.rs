@@ -9,9 +9,10 @@ use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::answer::answer_group;
 use super::aside::{Aside, GROUP, groups};
 use super::call::{Call, Held, Load, QUEUE, Turn, Waiting};
-use super::group::{BRIEFLY, Body, ReadGroup, WAIT, WriteGroup, answer_group};
+use super::group::{BRIEFLY, Body, ReadGroup, WAIT, WriteGroup};
 use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::aside::{Aside, GROUP, GROUP_BYTES, groups};
 use super::call::{Call, Held, LARGE_BYTES, LARGE_ROWS, Load, QUEUE, QUEUE_BYTES, Turn, Waiting};
-use super::group::{Body, TRIES, WAIT, WriteGroup, run_group};
+use super::group::{Body, Stretch, TRIES, WAIT, WriteGroup, run_group};
 use super::task::{Coalescer, ENOUGH_FOR_TWO, OneAtATime};
 use crate::args;
 use crate::audience::names;
@@ -39,21 +39,17 @@ fn body(operations: &[u8]) -> Result<Vec<u8>> {
     }
 }
 
+fn whole<O>(operations: &[O]) -> Stretch {
+    Stretch { range: 0..operations.len(), part: None }
+}
+
 async fn outcomes(operations: &[u8]) -> Vec<Result<u8>> {
     let folder = tempfile::tempdir().unwrap();
     let db = open(&folder);
     let write: WriteGroup<u8, u8> = |_, operations| Box::pin(async move { body(operations) });
     let projects: Vec<_> = (0..).map(ProjectNumber).take(operations.len()).collect();
-    run_group(
-        &db,
-        &Arc::new(operations.to_vec()),
-        &projects,
-        None,
-        0..operations.len(),
-        WAIT,
-        Body::Write(write),
-    )
-    .await
+    let operations = Arc::new(operations.to_vec());
+    run_group(&db, &operations, &projects, whole(&operations), WAIT, Body::Write(write)).await
 }
 
 #[tokio::test]
@@ -225,8 +221,8 @@ async fn operations_of_a_project_that_is_held_up_keep_their_order() {
         })
     };
     let projects = [5, 5, 5, 5, 6].map(ProjectNumber);
-    let found =
-        run_group(&db, &Arc::new(vec![1, 2, 3, 4, 5]), &projects, None, 0..5, WAIT, Body::Write(write)).await;
+    let operations = Arc::new(vec![1, 2, 3, 4, 5]);
+    let found = run_group(&db, &operations, &projects, whole(&operations), WAIT, Body::Write(write)).await;
     let held = |outcome: &Result<u8>| matches!(outcome, Err(Error::Contention(_)));
     assert!(found[..4].iter().all(held) && matches!(found[4], Ok(5)), "{found:?}");
 }
@@ -347,7 +343,8 @@ async fn a_group_that_is_too_much_is_cut() {
     };
     let operations = Arc::new(vec![3, 3, 3, 11, 1, 1]);
     let found =
-        run_group(&db, &operations, &[ProjectNumber(1); 6], None, 0..6, WAIT, Body::Write(write)).await;
+        run_group(&db, &operations, &[ProjectNumber(1); 6], whole(&operations), WAIT, Body::Write(write))
+            .await;
     assert!(
         matches!(found[..], [Ok(3), Ok(3), Ok(3), Err(Error::Excess(Excess::Contacts)), Ok(2), Ok(2)]),
         "{found:?}"

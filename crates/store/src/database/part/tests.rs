@@ -1,5 +1,7 @@
 //! How statements are told that are about a part.
 
+use std::sync::Arc;
+
 use super::*;
 
 fn part() -> Part {

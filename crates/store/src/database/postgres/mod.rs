@@ -121,22 +121,22 @@ impl Postgres {
         self.write_by(self.connection().await?, plans, None, body).await
     }
 
-    /// Runs a transaction on the server that has a part. Fails with [`Error::Elsewhere`] if it cannot run there, and with
-    /// [`Error::NoPart`] if the part is not there.
+    /// Runs a transaction on the server that has parts, given in the order of their numbers. Fails with
+    /// [`Error::Elsewhere`] if it cannot run there, and with [`Error::NoPart`] if one of them is not there.
     pub(crate) async fn write_at(
         &self,
-        part: &Part,
+        parts: &[Arc<Part>],
         plans: Plans,
         body: WriteBody,
     ) -> Result<Answer, Undone> {
-        if part.is_gone() {
+        let Some(first) = parts.first().filter(|_| !parts.iter().any(|part| part.is_gone())) else {
             return Err(Error::NoPart.into());
-        }
-        let Some(client) = self.workers.connection(&self.pool, &part.server).await else {
+        };
+        let Some(client) = self.workers.connection(&self.pool, &first.server).await else {
             return Err(Error::NoPart.into());
         };
         let reading = OnceCell::new();
-        let at = At { part, coordinator: &self.pool, reading: &reading };
+        let at = At { parts, turn: 0, coordinator: &self.pool, reading: &reading };
         let outcome = self.write_by(client, plans, Some(at), body).await;
         let failure = outcome.as_ref().err().and_then(Undone::failure);
         if failure.is_some_and(leaves_doubt)
@@ -147,10 +147,10 @@ impl Postgres {
         // it has become a standby and another took over, or what it had was replaced: nothing was kept
         let is_lost =
             failure.is_some_and(|error| matches!(error, Error::ReadOnly(_)) || error.is_of_missing_table());
-        if is_lost {
+        if let (true, [part]) = (is_lost, parts) {
             part.miss();
         }
-        if part.is_gone() {
+        if parts.iter().any(|part| part.is_gone()) {
             self.workers.forget();
         }
         if is_lost { Err(Error::NoPart.into()) } else { outcome }

@@ -1,6 +1,7 @@
 //! Transactions and single statements on a connection to PostgreSQL.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{ClientWrapper, Object};
@@ -55,12 +56,12 @@ impl Plans {
         client.batch_execute(&format!("begin; {plans}{limit}")).await
     }
 
-    /// Begins a transaction on the server of a part, and keeps the part from being moved until it ends. Returns whether
-    /// the part is there.
+    /// Begins a transaction on the server of parts, and keeps the parts from being moved until it ends. Returns whether
+    /// all of them are there.
     ///
-    /// The lock is that of Citus: it is taken exclusively where the part is, and everywhere else, before the last rows of
+    /// The lock is that of Citus: it is taken exclusively where a part is, and everywhere else, before the last rows of
     /// the part are copied, and held until all servers know the new place.
-    async fn begin_at(self, client: &Object, part: &Part) -> Result<bool, tokio_postgres::Error> {
+    async fn begin_at(self, client: &Object, parts: &[Arc<Part>]) -> Result<bool, tokio_postgres::Error> {
         // sessions on workers keep their plans, and wait for so long
         let (plans, wait) = match self {
             Self::Fresh { wait } => ("; set local plan_cache_mode = auto", wait.unwrap_or(PATIENT)),
@@ -72,15 +73,25 @@ impl Plans {
             format!("; set local lock_timeout = {}", wait.as_millis().max(1))
         };
         let begin = format!("begin{plans}{limit}");
-        let (number, group) = (&part.number, &part.server.group);
-        let locking = async { client.query(&client.prepare_cached(LOCK).await?, &[number]).await };
-        let finding = async { client.query(&client.prepare_cached(LOOK).await?, &[number, group]).await };
+        let numbers: Vec<i64> = parts.iter().map(|part| part.number).collect();
+        let group = parts.first().map(|part| part.server.group);
+        let locking = async { client.query(&client.prepare_cached(LOCK).await?, &[&numbers]).await };
+        let finding = async { client.query(&client.prepare_cached(LOOK).await?, &[&numbers, &group]).await };
         let (started, locked, found) = join3(client.batch_execute(&begin), locking, finding).await;
         started?;
         match locked.and(found) {
-            Ok(found) => Ok(!found.is_empty()),
-            // it does not know the part, or may not lock it
-            Err(error) if matches!(of_answer(&error), Some(Error::Statement(_))) => Ok(false),
+            Ok(found) => {
+                let found = found.iter().map(|row| row.try_get(0)).collect::<Result<Vec<i64>, _>>()?;
+                parts.iter().filter(|part| !found.contains(&part.number)).for_each(|part| part.miss());
+                Ok(numbers.iter().all(|number| found.contains(number)))
+            }
+            // it does not know one of them, or may not lock it
+            Err(error) if matches!(of_answer(&error), Some(Error::Statement(_))) => {
+                if let [part] = parts {
+                    part.miss();
+                }
+                Ok(false)
+            }
             Err(error) => Err(error),
         }
     }
@@ -91,11 +102,11 @@ fn of_answer(error: &tokio_postgres::Error) -> Option<Error> {
     error.as_db_error().map(Error::from)
 }
 
-/// Takes the lock that whoever moves a part takes exclusively: 5 is PostgreSQL's number of `ShareLock`.
-const LOCK: &str = "select lock_shard_metadata(5, array[$1::bigint])";
-/// Looks whether a part is on the server that has a number, and whether this is that server.
-const LOOK: &str = "select 1 from pg_dist_placement p join pg_dist_local_group l on l.groupid = p.groupid \
-                    where p.shardid = $1 and p.groupid = cast($2::bigint as int) and p.shardstate = 1";
+/// Takes the locks that whoever moves a part takes exclusively: 5 is PostgreSQL's number of `ShareLock`.
+const LOCK: &str = "select lock_shard_metadata(5, $1::bigint[])";
+/// Looks which parts are on the server that has a number, and whether this is that server.
+const LOOK: &str = "select p.shardid from pg_dist_placement p join pg_dist_local_group l on l.groupid = p.groupid \
+                    where p.shardid = any($1::bigint[]) and p.groupid = cast($2::bigint as int) and p.shardstate = 1";
 /// How long transactions on workers wait for what others hold, if they do not say otherwise.
 pub(super) const PATIENT: Duration = Duration::from_millis(250);
 
@@ -105,7 +116,7 @@ pub(super) async fn prepare_beginning(client: &ClientWrapper) -> Result<(), toki
     client.prepare_cached(LOOK).await.map(drop)
 }
 
-/// Runs a transaction; where it is about a part of the tables, on the server of the part.
+/// Runs a transaction; where it is about parts of the tables, on their server.
 pub(super) async fn transact(
     client: &Object,
     texts: &Texts,
@@ -113,17 +124,13 @@ pub(super) async fn transact(
     at: Option<At<'_>>,
     body: WriteBody,
 ) -> Result<Answer, Undone> {
-    // on the server of a part no other takes part in it
+    // on the server of parts no other takes part in it
     let is_divided = texts.is_divided() && at.is_none();
     let work = patient(async {
         // on the way together with the body's first statements, before which the server runs it
         let begin = async {
             match at {
-                Some(At { part, .. }) => plans.begin_at(client, part).await.inspect(|is_there| {
-                    if !is_there {
-                        part.miss();
-                    }
-                }),
+                Some(At { parts, .. }) => plans.begin_at(client, parts).await,
                 None => plans.begin(client, is_divided).await.map(|()| true),
             }
         };

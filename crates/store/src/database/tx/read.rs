@@ -231,7 +231,7 @@ impl<'c> Rx<'c> {
         let Session::Postgres { at: Some(at), .. } = &self.session else {
             return Located::Here(self.texts.text(sql));
         };
-        let located = at.part.locate(self.texts, sql);
+        let located = at.part().locate(self.texts, sql);
         if located == Located::Elsewhere {
             tracing::debug!(?sql, "a statement cannot run on the server of a part");
         }

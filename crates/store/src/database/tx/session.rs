@@ -1,6 +1,7 @@
 //! The connection that the statements of a transaction go to, and what it failed by.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
 use tokio::sync::OnceCell;
@@ -10,6 +11,9 @@ use crate::database::part::Part;
 use crate::database::pooled::connection;
 use crate::database::undone::Undone;
 
+/// How long a transaction waits that holds rows of several parts of the tables.
+const BRIEFLY: Duration = Duration::from_millis(20);
+
 /// The connection that statements go to: the one place that distinguishes the engines at run time.
 pub(crate) enum Session<'c> {
     Sqlite(SqliteSession<'c>),
@@ -17,16 +21,18 @@ pub(crate) enum Session<'c> {
         client: &'c deadpool_postgres::ClientWrapper,
         /// What its transaction failed by, if it is a [`Tx`](super::Tx)'s.
         transaction: Option<&'c Failure>,
-        /// The part that its transaction is about, if it is one on the server of a part.
+        /// The parts that its transaction is about, if it is one on their server.
         at: Option<At<'c>>,
     },
 }
 
-/// Where a transaction runs that is about one part of the tables.
+/// Where a transaction runs that is about parts of the tables on one server.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'c> {
-    /// The part.
-    pub(crate) part: &'c Part,
+    /// The parts, in the order of their numbers.
+    pub(crate) parts: &'c [Arc<Part>],
+    /// Which of them statements are about now.
+    pub(crate) turn: usize,
     /// Where the tables of the instance are read.
     pub(crate) coordinator: &'c Pool,
     /// The connection that they are read on, once one was needed.
@@ -34,15 +40,35 @@ pub(crate) struct At<'c> {
 }
 
 impl<'c> At<'c> {
-    /// A connection to the coordinator, which only reads.
+    /// The part that statements are about now.
+    pub(super) fn part(self) -> &'c Part {
+        &self.parts[self.turn]
+    }
+
+    /// A connection to the coordinator, which only reads. A transaction about several parts holds rows of others while it
+    /// waits for one, so it waits only briefly.
     pub(super) async fn reading(self) -> Result<&'c Object> {
-        self.reading.get_or_try_init(|| connection(self.coordinator)).await
+        let connecting = self.reading.get_or_try_init(|| connection(self.coordinator));
+        if self.parts.len() < 2 {
+            return connecting.await;
+        }
+        let text = "no connection to the coordinator was free in time";
+        tokio::time::timeout(BRIEFLY, connecting)
+            .await
+            .unwrap_or_else(|_| Err(Error::Contention(text.into())))
     }
 }
 
 impl<'c> Session<'c> {
     pub(crate) fn sqlite(connection: &'c mut rusqlite::Connection, in_transaction: bool) -> Self {
         Self::Sqlite(SqliteSession { connection: Mutex::new(connection), in_transaction })
+    }
+
+    /// Has the following statements be about another part, if the transaction is about parts.
+    pub(super) fn turn_to(&mut self, nth: usize) {
+        if let Self::Postgres { at: Some(at), .. } = self {
+            at.turn = nth;
+        }
     }
 
     /// Whether statements have to be split by project, given whether the tables are divided.

@@ -43,6 +43,11 @@ impl<'c> Tx<'c> {
         Self(Rx::new(session, texts))
     }
 
+    /// Has the following statements be about the part with this place among those that the transaction is about.
+    pub(crate) fn turn_to(&mut self, nth: usize) {
+        self.0.session.turn_to(nth);
+    }
+
     /// Runs a statement; the number of rows it touched.
     pub async fn execute(&self, sql: impl Into<Sql>, args: &[Arg<'_>]) -> Result<u64> {
         self.run(sql.into(), args).await

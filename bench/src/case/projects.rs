@@ -131,7 +131,7 @@ async fn measure_call(
     Ok((measured, rate))
 }
 
-/// Waits until the rounds are done that a server makes through all projects when it starts: they are no part of a call.
+/// Waits until the server has little to do. When it starts, it goes through all projects, which is no part of a call.
 async fn until_quiet(bench: &Bench<'_>, running: &Running<'_>) -> Result<()> {
     let begin = Instant::now();
     while begin.elapsed() < BUSY.0 {

@@ -53,7 +53,8 @@ impl ProjectWork {
         began.elapsed() < TURN || !self.is_full()
     }
 
-    fn is_full(&self) -> bool {
+    /// Whether all places are taken.
+    pub(crate) fn is_full(&self) -> bool {
         self.lock().len() >= self.most
     }
 

@@ -176,16 +176,17 @@ pub(crate) async fn utm(
     Ok(found.into_iter().collect())
 }
 
-/// Those of some projects that were not removed.
-pub(crate) async fn existing(rx: &mut Rx<'_>, numbers: Vec<ProjectNumber>) -> Result<Vec<ProjectNumber>> {
+/// Those of some projects that were not removed, in their order.
+pub(crate) async fn existing(rx: &mut Rx<'_>, mut numbers: Vec<ProjectNumber>) -> Result<Vec<ProjectNumber>> {
     if numbers.is_empty() {
         return Ok(numbers);
     }
-    let set = Arg::Ints(numbers.into_iter().map(|number| Some(number.0)).collect());
-    rx.all("select p.number from projects p where p.retired_at is null and p.number {in $1}", &[set], |r| {
-        r.get(0)
-    })
-    .await
+    let set = [Arg::Ints(numbers.iter().map(|number| Some(number.0)).collect())];
+    let sql = "select p.number from projects p where p.retired_at is null and p.number {in $1}";
+    let found: Vec<ProjectNumber> = rx.all(sql, &set, |r| r.get(0)).await?;
+    let found: BTreeSet<ProjectNumber> = found.into_iter().collect();
+    numbers.retain(|number| found.contains(number));
+    Ok(numbers)
 }
 
 /// Those of some projects that may send.

@@ -307,9 +307,10 @@ pub async fn vouch(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId, now: T
     Ok(())
 }
 
-/// The projects that have a check of a domain due.
+/// The projects that have a check of a domain due, the longest due first.
 pub async fn projects_with_checks(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
-    let sql = "select distinct project_id from domains where check_at <= $1";
+    let sql =
+        "select project_id from domains where check_at <= $1 group by project_id order by min(check_at)";
     let due = rx.projects_with_work(sql, args![now]).await?;
     project::existing(rx, due).await
 }

@@ -5,7 +5,7 @@
 //! transactions never wait for each other in a circle.
 //!
 //! Such a transaction waits only briefly for what others hold, since it holds rows of several parts itself. When it fails,
-//! the part that it failed at runs by itself, and the others together once more.
+//! each of its parts has a transaction of its own.
 
 #[cfg(test)]
 mod tests;
@@ -13,17 +13,16 @@ mod tests;
 use std::iter::repeat_n;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use futures_util::stream::{self, StreamExt};
+use futures_util::future::join_all;
 use mailwright_core::ids::ProjectNumber;
+use tokio::sync::Semaphore;
 
 use super::call::{Call, Load};
-use super::group::{BRIEFLY, Body, Reached, Stretch, attempt, cut, run_group};
+use super::group::{BRIEFLY, Body, Stretch, attempt, cut, is_of_all, run_group};
 use crate::database::db::Db;
-use crate::database::error::{Error, Result};
-use crate::database::part::Part;
+use crate::database::error::Result;
 use crate::database::postgres::PartsOf;
 
 /// How many transactions of a group run at once.
@@ -32,8 +31,6 @@ const AT_ONCE: usize = 8;
 const SHARED: usize = 32;
 /// Most parts of a transaction. The body runs over one after the other.
 const PARTS: usize = 8;
-/// How often operations of several parts are tried together.
-const TRIES: usize = 2;
 
 /// The parts of divided tables that the projects of operations are in, as far as the body can run there; `None` where the
 /// group is one transaction, or reads.
@@ -66,10 +63,10 @@ pub(super) async fn run_parts<O: Send + Sync + 'static, R: Send + 'static>(
     let Some(places) = places else {
         return run_group(db, operations, projects, Stretch { range: whole, part: None }, wait, body).await;
     };
-    let runs = together(stretches(projects, whole, places));
-    let runs = runs.into_iter().map(|run| run_together(db, operations, projects, run, wait, body));
-    let results: Vec<_> = stream::iter(runs).buffered(AT_ONCE).collect().await;
-    results.into_iter().flatten().collect()
+    let turns = Semaphore::new(AT_ONCE);
+    let runs = together(stretches(projects, whole, places)).into_iter();
+    let runs = runs.map(|run| run_together(db, operations, projects, run, wait, body, &turns));
+    join_all(runs).await.into_iter().flatten().collect()
 }
 
 /// The operations of each part, and of each project that has none.
@@ -98,47 +95,30 @@ fn has_room(run: &[Stretch], next: &Stretch) -> bool {
     next.part.is_some() && server(&run[0]) == server(next) && operations <= SHARED && run.len() < PARTS
 }
 
-/// Runs the operations of several parts in one transaction, as far as they can be together.
+/// Runs the operations of several parts in one transaction, or in one for each part if that fails.
 async fn run_together<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: &Arc<Vec<O>>,
     projects: &[ProjectNumber],
-    mut run: Vec<Stretch>,
+    run: Vec<Stretch>,
     wait: Duration,
     body: Body<O, R>,
+    turns: &Semaphore,
 ) -> Vec<Result<R>> {
-    let mut done: Vec<(usize, Vec<Result<R>>)> = Vec::with_capacity(run.len());
-    let mut alone = Vec::new();
-    for _ in 0..TRIES {
-        if run.len() < 2 {
-            break;
-        }
-        let reached = Reached::default();
-        match attempt(db, operations, &run, &reached, body, BRIEFLY).await {
-            Ok(results) => {
-                let mut results = results.into_iter().map(Ok);
-                let of = |range: Range<usize>| (range.start, results.by_ref().take(range.len()).collect());
-                done.extend(run.drain(..).map(|stretch| stretch.range).map(of));
+    if run.len() > 1 {
+        let _turn = turns.acquire().await;
+        match attempt(db, operations, &run, body, BRIEFLY).await {
+            Ok(done) => return done.into_iter().map(Ok).collect(),
+            Err(error) if is_of_all(&error) => {
+                let count = run.iter().map(|stretch| stretch.range.len()).sum();
+                return repeat_n(error, count).map(Err).collect();
             }
-            // nobody knows whether it is done, or the server does not answer
-            Err(error @ (Error::Unknown(_) | Error::Unavailable(_) | Error::Busy)) => {
-                let of = |range: Range<usize>| {
-                    (range.start, repeat_n(error.clone(), range.len()).map(Err).collect())
-                };
-                done.extend(run.drain(..).map(|stretch| stretch.range).map(of));
-            }
-            Err(error) => {
-                tracing::debug!(%error, parts = run.len(), "a part cannot share a transaction");
-                let gone = run.iter().position(|stretch| stretch.part.as_deref().is_some_and(Part::is_gone));
-                alone.push(run.remove(gone.unwrap_or_else(|| reached.load(Ordering::Relaxed))));
-            }
+            Err(error) => tracing::debug!(%error, parts = run.len(), "parts cannot share a transaction"),
         }
     }
-    // one after the other, since the others of the group run beside them
-    for stretch in alone.into_iter().chain(run) {
-        let start = stretch.range.start;
-        done.push((start, run_group(db, operations, projects, stretch, wait, body).await));
-    }
-    done.sort_unstable_by_key(|(start, _)| *start);
-    done.into_iter().flat_map(|(_, results)| results).collect()
+    let alone = run.into_iter().map(|stretch| async move {
+        let _turn = turns.acquire().await;
+        run_group(db, operations, projects, stretch, wait, body).await
+    });
+    join_all(alone).await.into_iter().flatten().collect()
 }

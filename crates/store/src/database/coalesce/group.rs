@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -83,7 +82,7 @@ pub(super) async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
             Err(error.clone())
         } else {
             let wait = if range.len() == count { wait } else { BRIEFLY };
-            attempt(db, operations, &[stretch], &Reached::default(), body, wait).await
+            attempt(db, operations, &[stretch], body, wait).await
         };
         let at = |ranges: Vec<Range<usize>>, part: Option<Arc<Part>>| {
             ranges.into_iter().rev().map(move |range| Stretch { range, part: part.clone() })
@@ -145,7 +144,7 @@ pub(super) fn cut(
 
 /// Whether an error is not about one of the operations: the others would fare no better by themselves. After a commit
 /// with an unknown outcome they might even be done twice.
-fn is_of_all(error: &Error) -> bool {
+pub(super) fn is_of_all(error: &Error) -> bool {
     match error {
         Error::Unavailable(_)
         | Error::Unknown(_)
@@ -175,9 +174,6 @@ fn is_of_all(error: &Error) -> bool {
     }
 }
 
-/// Which stretch the body ran over last.
-pub(super) type Reached = Arc<AtomicUsize>;
-
 /// Runs the body over operations in one transaction, again when another one got in the way and little time was lost.
 /// Several stretches have to be about parts on one server, in the order of their numbers: the body runs over one after the
 /// other.
@@ -185,7 +181,6 @@ pub(super) async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: &Arc<Vec<O>>,
     stretches: &[Stretch],
-    reached: &Reached,
     body: Body<O, R>,
     wait: Duration,
 ) -> Result<Vec<R>> {
@@ -193,7 +188,7 @@ pub(super) async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
     let parts: Vec<Arc<Part>> = stretches.iter().filter_map(|stretch| stretch.part.clone()).collect();
     let ranges: Vec<Range<usize>> = stretches.iter().map(|stretch| stretch.range.clone()).collect();
     let once = || async {
-        let (shared, ranges, reached) = (Arc::clone(operations), ranges.clone(), Arc::clone(reached));
+        let (shared, ranges) = (Arc::clone(operations), ranges.clone());
         match body {
             Body::Write(body) => {
                 db.write_group(
@@ -203,7 +198,6 @@ pub(super) async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
                         let mut results = Vec::with_capacity(ranges.iter().map(Range::len).sum());
                         for (nth, range) in ranges.into_iter().enumerate() {
                             tx.turn_to(nth);
-                            reached.store(nth, Ordering::Relaxed);
                             results.extend(all(body(tx, &shared[range.clone()]).await?, &range)?);
                         }
                         Ok(results)

@@ -45,11 +45,11 @@ impl<'c> At<'c> {
         &self.parts[self.turn]
     }
 
-    /// A connection to the coordinator, which only reads. A transaction about several parts holds rows of others while it
-    /// waits for one, so it waits only briefly.
+    /// A connection to the coordinator, which only reads. A transaction that has come to another part holds rows of those
+    /// before it, so it waits for one only briefly.
     pub(super) async fn reading(self) -> Result<&'c Object> {
         let connecting = self.reading.get_or_try_init(|| connection(self.coordinator));
-        if self.parts.len() < 2 {
+        if self.turn == 0 {
             return connecting.await;
         }
         let text = "no connection to the coordinator was free in time";

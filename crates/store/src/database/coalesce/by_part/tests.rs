@@ -11,7 +11,7 @@ use crate::database::coalesce::{Coalescer, WriteGroup};
 use crate::database::migrate::migrate;
 use crate::database::migrate::tests::Database;
 use crate::database::part::{Names, Part, Server};
-use crate::{args, body};
+use crate::{Error, args, body};
 
 fn part(number: i64, group: i64) -> Arc<Part> {
     let server = Server { group, host: format!("server-{group}"), port: 5432 };

@@ -95,8 +95,9 @@ impl Worker {
     async fn turn(&self, project: ProjectNumber) -> Result<bool> {
         let (now, lease) = (self.now(), self.lease());
         let db = &self.app.0.db;
-        let claimed =
-            db.write_in_background(body!(async |tx| store::claim(tx, project, now, lease).await)).await?;
+        let claimed = db
+            .write_in_background_of(project, body!(async |tx| store::claim(tx, project, now, lease).await))
+            .await?;
         let Some(job) = claimed else { return Ok(false) };
         match self.work(&job, false).await {
             Ok(Outcome::Asks(progress)) => self.ask_apart(Claimed { progress, ..job }).await?,
@@ -108,11 +109,13 @@ impl Worker {
     /// Goes on with a job that asks others beside the rounds, which would wait for it: those others may be slow.
     async fn ask_apart(&self, job: Claimed) -> Result<()> {
         let Ok(place) = Arc::clone(&self.asking).try_acquire_owned() else {
-            let (claim, now) = (job.claim, self.now());
+            let (claim, project, now) = (job.claim, job.claim.project, self.now());
             let later = Release { state: JobState::Waiting, due_at: now.plus(NO_PLACE), counts: false };
             let db = &self.app.0.db;
-            let released =
-                db.write_in_background(body!(async |tx| store::release(tx, claim, later, now).await));
+            let released = db.write_in_background_of(
+                project,
+                body!(async |tx| store::release(tx, claim, later, now).await),
+            );
             return Ok(released.await?);
         };
         let worker = self.clone();
@@ -183,7 +186,10 @@ impl Worker {
         };
         let once = || {
             let (done, now, lease) = (done.clone(), self.now(), self.lease());
-            db.write_in_background(body!(async |tx| commit(tx, claim, done, now, lease).await))
+            db.write_in_background_of(
+                claim.project,
+                body!(async |tx| commit(tx, claim, done, now, lease).await),
+            )
         };
         retrying(PATIENCE, once).await
     }
@@ -200,7 +206,7 @@ impl Worker {
                         return Err(StoreError::Interrupted("the service stops".into()));
                     }
                     let lease = self.lease();
-                    let extended = self.app.0.db.write_in_background(body!(
+                    let extended = self.app.0.db.write_in_background_of(claim.project, body!(
                         async |tx| store::extend(tx, claim, lease).await
                     ));
                     extended.await?;
@@ -241,8 +247,10 @@ impl Worker {
             }
         };
         let db = &self.app.0.db;
-        let released =
-            db.write_in_background(body!(async |tx| store::release(tx, claim, release, now).await));
+        let released = db.write_in_background_of(
+            claim.project,
+            body!(async |tx| store::release(tx, claim, release, now).await),
+        );
         Ok(released.await?)
     }
 
@@ -252,7 +260,10 @@ impl Worker {
             .app
             .0
             .db
-            .write_in_background(body!(async |tx| store::fail(tx, claim, &reason, now).await))
+            .write_in_background_of(
+                claim.project,
+                body!(async |tx| store::fail(tx, claim, &reason, now).await),
+            )
             .await;
         match given_up {
             // another process took it over, and will come to the same end

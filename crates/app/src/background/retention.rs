@@ -188,10 +188,10 @@ impl Retention {
         let Piece { project, task, before } = piece;
         let (rows, now) = (self.rows, self.app.0.clock.now());
         let db = &self.app.0.db;
-        let step =
-            db.write_in_background(body!(
-                async |tx| store::step(tx, project, (task, before), rows, now).await
-            ));
+        let step = db.write_in_background_of(
+            project,
+            body!(async |tx| store::step(tx, project, (task, before), rows, now).await),
+        );
         let step = step.await?;
         self.app.metrics().removed(task.kind(), step.removed);
         Ok(step.next)

@@ -309,8 +309,7 @@ pub async fn vouch(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId, now: T
 
 /// The projects that have a check of a domain due, the longest due first.
 pub async fn projects_with_checks(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
-    let sql =
-        "select project_id from domains where check_at <= $1 group by project_id order by min(check_at)";
+    let sql = "select project_id from domains where check_at <= $1 group by 1 order by min(check_at)";
     let due = rx.projects_with_work(sql, args![now]).await?;
     project::existing(rx, due).await
 }

@@ -2,7 +2,7 @@
 //!
 //! Citus plans every statement on its coordinator, which takes many times longer than the statement itself. So a group
 //! of coalesced writes is sent to the worker that has its projects, and names the parts of the tables there
-//! ([`Part`]). Which part a project is in is asked of the coordinator and kept.
+//! ([`Part`](crate::database::part::Part)). Which part a project is in is asked of the coordinator and kept.
 //!
 //! **Moves.** While a part is moved, Citus holds a lock of its own on every server. Each transaction takes it as well,
 //! shared, and then looks whether the part is still there (`Plans::begin_at`). If it is not, the transaction runs on the
